@@ -132,7 +132,10 @@ class Malformed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A session: the main chain in the order in which the model saw it, and what was found around it."""
+    """A session: the main chain in the order in which the model saw it, and what was found around it.
+
+    `head_missing`: the first record's parent is not in the file, so the session began before the file does.
+    """
 
     source: str
     digest: str
@@ -151,3 +154,4 @@ class Transcript:
     models: tuple[str, ...]
     abandoned: int
     branches: tuple[int, ...]
+    head_missing: bool

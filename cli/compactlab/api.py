@@ -1,0 +1,127 @@
+"""The Python API: what the commands call, and what a notebook may call. No printing, no environment.
+
+`load` reads one file, `replay`, `check` and `validate` take transcripts. The `*_paths` functions go over
+files, directories and standard input, and return the problems of inputs beside the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from compactlab.config.load import Settings, resolve
+from compactlab.config.schema import digest, to_dict
+from compactlab.engine.replay import Replay
+from compactlab.engine.report import session_result, totals_over
+from compactlab.ingest.load import InputProblem, find_files, load_path, load_stream
+from compactlab.model.results import ReplayResult, SessionReplay, TableResult
+from compactlab.model.transcript import Transcript
+
+Progress = Callable[[str, int, int], None]
+
+
+def load(path: str | Path) -> Transcript:
+    """The main session of one file. Raises OSError, or InputError where it holds no session."""
+    from compactlab.errors import InputError
+
+    loaded = load_path(Path(path), str(path))
+    if not loaded.sessions:
+        raise InputError(f"{loaded.problem.source}: {loaded.problem.message}" if loaded.problem else str(path))
+    return loaded.sessions[0]
+
+
+def replay(
+    transcript: Transcript, config: Settings | None = None, *, as_recorded: bool = False
+) -> SessionReplay:
+    """Replay one session; `config` defaults to the built-in settings with the transcript's own profiles."""
+    settings = config if config is not None else resolve(start=None)
+    return session_result(Replay(transcript, settings, as_recorded=as_recorded).run())
+
+
+class Inputs:
+    """Sessions of files, directories and "-" (standard input), one file in memory at a time.
+
+    Files come in the order of their names, each once; `problems` fills up on the way.
+    """
+
+    def __init__(self, paths: Sequence[str], stdin: IO[bytes] | None = None, progress: Progress | None = None) -> None:
+        self._paths = paths
+        self._stdin = stdin
+        self._progress = progress
+        self.problems: list[InputProblem] = []
+
+    def __iter__(self) -> Iterator[tuple[Transcript, ...]]:
+        files = self._files()
+        for done, name in enumerate(files):
+            if self._progress is not None:
+                self._progress(name, done, len(files))
+            try:
+                if name == "-" and self._stdin is not None:
+                    loaded = load_stream(self._stdin, "-")
+                else:
+                    loaded = load_path(Path(name), name)
+            except OSError as error:
+                self.problems.append(InputProblem(name, (error.strerror or str(error)).lower()))
+                continue
+            if loaded.problem is not None:
+                self.problems.append(loaded.problem)
+            if any(m.role in ("user", "assistant") for t in loaded.sessions for m in t.messages):
+                yield loaded.sessions
+        if self._progress is not None and files:
+            self._progress("", len(files), len(files))
+
+    def _files(self) -> list[str]:
+        names: set[str] = set()
+        for given in self._paths:
+            if given == "-":
+                names.add(given)
+                continue
+            path = Path(given)
+            try:
+                found = find_files(path)
+            except OSError as error:
+                self.problems.append(InputProblem(given, (error.strerror or str(error)).lower()))
+                continue
+            if not found:
+                self.problems.append(InputProblem(given, "no .jsonl or .jsonl.gz file below this directory"))
+            names.update(given if p == path else p.as_posix() for p in found)
+        return sorted(names)
+
+
+def main_sessions(sessions: tuple[Transcript, ...]) -> tuple[Transcript, ...]:
+    """What a replay of a file plays: the main thread; sidechains only where they are all there is."""
+    main = tuple(session for session in sessions if not session.sidechain)
+    return main or sessions
+
+
+def replay_paths(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    as_recorded: bool = False,
+    stdin: IO[bytes] | None = None,
+    progress: Progress | None = None,
+) -> tuple[ReplayResult, tuple[InputProblem, ...]]:
+    """Replay every session below the paths, sorted by source."""
+    inputs = Inputs(paths, stdin, progress)
+    results = [
+        session_result(Replay(transcript, settings, as_recorded=as_recorded).run())
+        for sessions in inputs
+        for transcript in main_sessions(sessions)
+    ]
+    sessions = tuple(sorted(results, key=lambda r: (r.source, r.digest)))
+    config = to_dict(settings.base())
+    result = ReplayResult(config, digest({"overrides": settings.overrides(), "config": config}), sessions, totals_over(sessions))
+    return result, tuple(sorted(inputs.problems))
+
+
+def validate_paths(
+    paths: Sequence[str], settings: Settings, *, stdin: IO[bytes] | None = None, progress: Progress | None = None
+) -> tuple[TableResult, tuple[InputProblem, ...]]:
+    """Predicted against recorded compactions for every session below the paths."""
+    from compactlab.engine.validate import Validation, validation_table
+
+    inputs = Inputs(paths, stdin, progress)
+    found = [Validation(t, settings).run() for sessions in inputs for t in main_sessions(sessions)]
+    return validation_table(found), tuple(sorted(inputs.problems))

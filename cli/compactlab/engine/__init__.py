@@ -1,0 +1,1 @@
+"""One engine: the same step serves replay, check and validate."""

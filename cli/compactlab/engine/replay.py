@@ -1,0 +1,330 @@
+"""The replay of one session: a fold of one step over its recorded calls.
+
+Counterfactual (default): recorded compactions and what they wrote are left out, the whole history flows
+through the configured layers. As recorded: recorded compactions are honoured.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from compactlab.config.load import Settings
+from compactlab.config.schema import Config
+from compactlab.engine.apply import append, apply, effective_tokens
+from compactlab.engine.checks import Checks
+from compactlab.engine.cost import Bill
+from compactlab.engine.recorded import honour, kept_ids
+from compactlab.engine.running import tail_estimate
+from compactlab.layers import reactive
+from compactlab.layers.auto import Auto
+from compactlab.layers.budget import Budget
+from compactlab.layers.catalog import COLUMNS
+from compactlab.layers.collapse import Collapse
+from compactlab.layers.layer import Layer, Step
+from compactlab.layers.micro import Micro
+from compactlab.layers.snip import Snip
+from compactlab.memory.schedule import MemorySchedule
+from compactlab.model.clock import seconds
+from compactlab.model.plan import Compact, Plan, Replace
+from compactlab.model.results import BoundaryResult, LayerResult, TimelineRow
+from compactlab.model.transcript import Call, Transcript
+from compactlab.model.view import View
+from compactlab.tokens.limits import Thresholds, Window, find_window, thresholds
+from compactlab.tokens.output import output_figure
+from compactlab.tokens.session import Session
+from compactlab.tokens.table import TokenTable, build_table, choose_counter
+
+
+def token_table(transcript: Transcript, config: Config) -> TokenTable:
+    """The session's table by the configured counter ("auto": recorded where the usage allows it)."""
+    counter = config.tokens.counter
+    if counter == "auto":
+        counter = choose_counter(transcript)
+    return build_table(transcript, counter, config.tokens.chars_per_token, config.tokens.image_tokens)
+
+
+class Replay:
+    """State of one session's replay; `run` plays all calls. Everything it holds is read by `engine.report`."""
+
+    def __init__(self, transcript: Transcript, settings: Settings, *, as_recorded: bool = False) -> None:
+        self.transcript = transcript
+        self.settings = settings
+        self.as_recorded = as_recorded
+        config = settings.for_version(transcript.versions[-1] if transcript.versions else None)
+        self.window: Window = find_window(transcript, config)
+        self.session = Session(transcript, token_table(transcript, config))
+        self.overhead = self.session.table.overhead
+        self.view = View(size=self.session.table.lost)
+        self.memory = MemorySchedule()
+        self.auto = Auto(self.memory)
+        self.layers: tuple[Layer, ...] = (Budget(), Snip(), Micro(), Collapse(), self.auto)
+        products = {i for b in transcript.boundaries for i in b.products}
+        self._skipped = frozenset() if as_recorded else frozenset(products)
+        self._honoured = {b.index: b for b in transcript.boundaries} if as_recorded else {}
+        history = [i for i in range(self.session.recorded) if i not in products]
+        self.checks = Checks(self.session, history)
+        self.bill = Bill(self.overhead)
+        self.boundaries: list[BoundaryResult] = []
+        self.timeline: list[TimelineRow] = []
+        self.fired: Counter[str] = Counter()
+        self.saved: Counter[str] = Counter()
+        self.reasons: dict[str, Counter[str]] = {name: Counter() for name in (*COLUMNS, "reactive")}
+        self.blocked = self.failed = 0
+        self._cursor = 0
+        self._raw = self.session.table.lost
+        self._sent = 0
+        self._turn = 0
+        self._reactive_turn = -1
+        self._void = True
+        self._limits: dict[tuple[str, str], tuple[Config, Thresholds]] = {}
+
+    def run(self) -> Replay:
+        """Play every call in order."""
+        for index, call in enumerate(self.transcript.calls):
+            self._call(index, call)
+        if self.view.version and self.transcript.calls:
+            last = len(self.transcript.calls) - 1
+            self.checks.request(self.view, last, self._last_response(last))
+        return self
+
+    def _settings(self, call: Call) -> tuple[Config, Thresholds]:
+        key = (call.version, call.model)
+        found = self._limits.get(key)
+        if found is None:
+            config = self.settings.for_version(call.version or None)
+            found = (config, thresholds(config, self.window.tokens, call.model))
+            self._limits[key] = found
+        return found
+
+    def _last_response(self, index: int) -> tuple[int, ...]:
+        return self.transcript.calls[index - 1].lines if index else ()
+
+    def _call(self, index: int, call: Call) -> None:
+        config, limits = self._settings(call)
+        events: list[str] = []
+        if index and self._extracted(config, self.transcript.calls[index - 1]):
+            events.append("session memory extracted")
+        fresh = self._append_until(call.first, index, events)
+        step = Step(
+            index,
+            config,
+            limits,
+            self._running(index, config, fresh),
+            fresh,
+            self.session.messages[call.first - 1].timestamp if call.first else call.timestamp,
+            self._idle_minutes(index, call, config),
+            call.model,
+            self.overhead,
+            index in config.auto.manual_at,
+        )
+        compacted = self._layers(step, events)
+        if not compacted:
+            compacted = self._too_large(step, events)
+        self._record(index, call, step, compacted, events)
+
+    def _append_until(self, end: int, call: int, events: list[str]) -> list[int]:
+        """What the history gained since the last call; returns the new ids in order."""
+        session, view, tokens = self.session, self.view, self.session.tokens
+        fresh: list[int] = []
+        for item in range(self._cursor, end):
+            if item in self._skipped:
+                        continue
+            boundary = self._honoured.get(item)
+            if boundary is not None:
+                self._recorded_compaction(boundary.index, call, events)
+                fresh = []
+            view.items.append(item)
+            view.size += tokens[item]
+            self._raw += tokens[item]
+            fresh.append(item)
+            if boundary is None and session.messages[item].kind == "prompt":
+                self._turn += 1
+            if self._honoured and session.messages[item].kind == "summary":
+                for kept in kept_ids(self.transcript, item):
+                    append(session, view, kept)
+        self.checks.appended([i for i in range(self._cursor, end) if i not in self._skipped])
+        self._cursor = max(self._cursor, end)
+        return fresh
+
+    def _recorded_compaction(self, item: int, call: int, events: list[str]) -> None:
+        boundary = next(b for b in self.transcript.boundaries if b.index == item)
+        self.boundaries.append(honour(self.session, self.transcript, self.view, boundary, call))
+        events.append(f"recorded compaction ({boundary.trigger})")
+        self.view.items = []
+        self.view.size = 0
+        self.view.version += 1
+        self.view.saved.clear()
+        self.view.totals.clear()
+        self.view.replaced.clear()
+        self.view.saved_estimate.clear()
+        self.checks.layer = "recorded"
+        self._reset_layers()
+        self.memory.compacted(self.overhead, 1)
+        self._void = True
+
+    def _reset_layers(self) -> None:
+        for layer in self.layers:
+            layer.reset(self.session, self.view)
+
+    def _running(self, index: int, config: Config, fresh: list[int]) -> int:
+        """Tokens before the call as the program counts them, on the simulated context."""
+        call = self.transcript.calls[index - 1] if index and not self._void else None
+        tail = tail_estimate(self.session, fresh if call else self.view.items, call, config)
+        if call is None:
+            return tail
+        figure = output_figure(self.transcript, call, self.session.table, config.tokens.output_figure)
+        return self._sent + figure.tokens + tail
+
+    def _extracted(self, config: Config, call: Call) -> bool:
+        lines = call.lines
+        messages = self.session.messages
+        tool_calls = sum(block.kind == "tool_use" for line in lines for block in messages[line].blocks)
+        figure = output_figure(self.transcript, call, self.session.table, config.tokens.output_figure)
+        reach = len(self.view.items) + sum(
+            1 for item in range(self._cursor, lines[-1] + 1) if item not in self._skipped
+        )
+        now = seconds(messages[lines[-1]].timestamp) if config.memory.duration_seconds else 0.0
+        return self.memory.response(
+            config.memory,
+            context=self._sent + figure.tokens,
+            tool_calls=tool_calls,
+            last_message=lines[-1],
+            reach=reach,
+            now=now,
+        )
+
+    def _idle_minutes(self, index: int, call: Call, config: Config) -> float:
+        if not index or not config.micro.time.enabled:
+            return 0.0
+        last = self.transcript.calls[index - 1].lines[-1]
+        now = self.session.messages[call.first - 1].timestamp
+        return max(0.0, (seconds(now) - seconds(self.session.messages[last].timestamp)) / 60)
+
+    def _layers(self, step: Step, events: list[str]) -> bool:
+        compacted = False
+        for layer in self.layers:
+            outcome = layer.step(self.session, self.view, step)
+            events += outcome.events
+            if not outcome.plans:
+                self.reasons[layer.name][outcome.reason] += 1
+                continue
+            self.fired[layer.name] += 1
+            for plan in outcome.plans:
+                freed = self._apply(plan, step)
+                compacted = compacted or isinstance(plan, Compact)
+                if layer.name == "budget" and isinstance(plan, Replace):
+                    freed = sum(item.saved_estimate for item in plan.items)
+                if layer.name in ("budget", "snip"):
+                    step = step._replace(running=step.running - freed)
+        if self.auto.thrashing:
+            self.checks.thrashing(step.call)
+        return compacted
+
+    def _apply(self, plan: Plan, step: Step) -> int:
+        """Apply one plan, check it, and return the tokens that it freed."""
+        view, session = self.view, self.session
+        before = view.items
+        size_before = self.overhead + view.size
+        self.bill.edited(session, view, plan, step)
+        apply(session, view, plan)
+        size_after = self.overhead + view.size
+        self.checks.applied(plan, view, before, step.call, step.config, (size_before, size_after), step.limits.auto)
+        if isinstance(plan, Compact):
+            self.boundaries.append(_boundary(session, view, plan, before, step.call))
+            for layer in self.layers:
+                if layer is not self.auto:
+                    layer.reset(session, view)
+            self.memory.compacted(size_after, len(plan.head))
+        if not isinstance(plan, Replace):
+            self.checks.request(view, step.call, self._last_response(step.call))
+        return size_before - size_after
+
+    def _too_large(self, step: Step, events: list[str]) -> bool:
+        """The reactive path where the call would not fit, else the blocking limit. True if it compacted."""
+        sent = self.overhead + self.view.size
+        refused = step.call in step.config.faults.overflow_at
+        if sent <= step.limits.window and not refused:
+            self.reasons["reactive"]["the call fits"] += 1
+            if step.running > step.limits.blocking:
+                self.blocked += 1
+                events.append("blocked: over the blocking limit")
+            return False
+        if self._reactive_turn == self._turn:
+            self.reasons["reactive"]["already tried in this turn"] += 1
+        else:
+            self._reactive_turn = self._turn
+            plan = reactive.compact(self.session, self.view, step)
+            if plan is not None:
+                self.fired["reactive"] += 1
+                events.append("reactive compaction")
+                self._apply(plan, step)
+                self.auto.reset(self.session, self.view)
+                return True
+            self.reasons["reactive"]["no cut fits"] += 1
+        self.failed += 1
+        events.append("call failed: it does not fit")
+        return False
+
+    def _record(self, index: int, call: Call, step: Step, compacted: bool, events: list[str]) -> None:
+        raw = self.overhead + self._raw
+        sent = self.overhead + self.view.size
+        row: dict[str, Any] = {
+            "call": index,
+            "uuid": self.session.messages[call.first].uuid,
+            "timestamp": call.timestamp,
+            "raw": raw,
+        }
+        size = raw
+        for name in COLUMNS[:-1]:
+            saving = self.view.totals.get(name, 0)
+            size -= saving
+            row[name] = size
+            self.saved[name] += saving
+        row["auto"] = row["sent"] = sent
+        self.saved["auto"] += size - sent
+        row["events"] = events
+        self.timeline.append(row)
+        if sent > step.limits.blocking:
+            self.checks.size(sent, step.limits.window, step.limits.blocking, index, "auto" if compacted else "window")
+        self.bill.end(self.transcript, self.session, call, step.config, raw, sent)
+        self._sent = sent
+        self._void = False
+
+    def thresholds_at_end(self) -> int:
+        """The auto-compact threshold of the last call, in tokens; 0 where there is no call."""
+        calls = self.transcript.calls
+        return self._settings(calls[-1])[1].auto if calls else 0
+
+    def layer_results(self) -> tuple[LayerResult, ...]:
+        """One row a layer, in their order; what the reactive path saves is part of auto's column."""
+        return tuple(
+            LayerResult(name, self.fired[name], self.saved[name], dict(sorted(self.reasons[name].items())))
+            for name in (*COLUMNS, "reactive")
+        )
+
+
+def _boundary(session: Session, view: View, plan: Compact, before: list[int], call: int) -> BoundaryResult:
+    cut = plan.cut
+    uuid = {item: session.messages[item].uuid for item in (before[-1], *plan.kept[:1])} if before else {}
+    return BoundaryResult(
+        call=call,
+        before_uuid=uuid.get(before[-1], "") if before else "",
+        layer=plan.layer,
+        path=cut.path if cut.trigger == "auto" else "manual",
+        trigger=cut.trigger,
+        pre_tokens=cut.pre_tokens,
+        post_tokens=cut.post_tokens,
+        threshold=cut.threshold,
+        summarized_uuid=None if cut.summarized is None else session.messages[cut.summarized].uuid,
+        start_index=cut.start_index,
+        start_uuid=uuid[plan.kept[0]] if plan.kept else None,
+        wanted_index=cut.wanted_index,
+        floor_index=cut.floor_index,
+        kept_messages=len(plan.kept),
+        kept_tokens=sum(effective_tokens(session, view, item) for item in plan.kept),
+        summary_tokens=session.tokens[plan.head[-1]],
+        fallback_reason=cut.fallback_reason,
+        discovered_tools=cut.discovered_tools,
+        restored_tokens=sum(session.tokens[item] for item in plan.tail),
+    )

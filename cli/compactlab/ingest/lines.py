@@ -1,0 +1,150 @@
+"""One JSON object a line, and what to do when a line is not that.
+
+A good line takes the fast path. Anything else goes through `salvage`, which reads what can be read (two
+objects on one line, invalid escapes, lone surrogates, NaN, a BOM) and says in words what was wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+import orjson
+
+from compactlab.model.transcript import Malformed
+
+#: A line over this many bytes is not read: no recorded line comes near it, and a hostile one must not fill the memory.
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+_BAD_ESCAPE = re.compile(r'\\(u(?![0-9a-fA-F]{4})|[^"\\/bfnrtu])|\\\\|\\.', re.DOTALL)
+#: Looked for at the head of a line only: a whole scan would cost a tenth of the parsing.
+_REPEATED_KEYS = b'"parentUuid":'
+
+
+class LineReader:
+    """Iterates the objects of a stream with their line numbers; `malformed` fills up on the way.
+
+    Args: a binary stream. Yields (line number from 1, object). `lines` and `bytes` count what was read,
+    `readable` the lines of which at least one object could be used.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.malformed: list[Malformed] = []
+        self.lines = 0
+        self.bytes = 0
+        self.readable = 0
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any], int]]:
+        loads = orjson.loads
+        for number, line in enumerate(_bounded_lines(self._stream), 1):
+            self.lines = number
+            self.bytes += len(line)
+            if len(line) > MAX_LINE_BYTES:
+                self.malformed.append(Malformed(number, f"longer than {MAX_LINE_BYTES >> 20} MiB: skipped"))
+                continue
+            try:
+                value = loads(line)
+            except orjson.JSONDecodeError:
+                yield from self._salvage(number, line)
+                continue
+            if type(value) is not dict:
+                self.malformed.append(Malformed(number, "not a JSON object: skipped"))
+                continue
+            if line.count(_REPEATED_KEYS, 0, 1024) > 1:
+                self._note_repeated_keys(number, line)
+            self.readable += 1
+            yield number, value, len(line)
+
+    def _salvage(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any], int]]:
+        if not line.strip():
+            return
+        objects, reason = salvage(line)
+        if reason:
+            self.malformed.append(Malformed(number, reason))
+        self.readable += bool(objects)
+        for value in objects:
+            yield number, value, len(line) // len(objects)
+
+    def _note_repeated_keys(self, number: int, line: bytes) -> None:
+        repeated: set[str] = set()
+
+        def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            keys = [key for key, _ in pairs]
+            if "uuid" in keys:
+                repeated.update(key for key in keys if keys.count(key) > 1)
+            return dict(pairs)
+
+        try:
+            json.loads(line, object_pairs_hook=note)
+        except (ValueError, RecursionError):
+            return
+        if repeated:
+            names = ", ".join(sorted(repeated))
+            self.malformed.append(Malformed(number, f"repeated key {names}: the last one is used"))
+
+
+def _bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines of at most MAX_LINE_BYTES + 1 bytes; the rest of a longer one is read away in pieces."""
+    while True:
+        line = stream.readline(MAX_LINE_BYTES + 1)
+        if not line:
+            return
+        if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+            yield line
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MAX_LINE_BYTES)
+        else:
+            yield line
+
+
+def salvage(line: bytes) -> tuple[list[dict[str, Any]], str]:
+    """All objects that a faulty line still holds, and what was wrong ("" where nothing was lost or odd)."""
+    text = line.decode("utf-8", "replace")
+    stripped = text.lstrip("\ufeff").strip().strip("\x00")
+    if not stripped:
+        return [], ("only NUL bytes" if b"\x00" in line else "")
+    remarks = ["bytes that are not UTF-8"] if "\ufffd" in text and b"\xef\xbf\xbd" not in line else []
+    objects, problem = _decode_all(stripped)
+    if problem and "escape" in problem:
+        objects, problem = _decode_all(_BAD_ESCAPE.sub(_double, stripped))
+        remarks.append("invalid escape" if not problem else "")
+    objects_found = [value for value in objects if isinstance(value, dict)]
+    if len(objects_found) < len(objects):
+        remarks.append("not a JSON object: skipped")
+    if len(objects_found) > 1:
+        remarks.append(f"{len(objects_found)} objects on one line: all used")
+    if problem:
+        remarks.append(problem)
+    return objects_found, "; ".join(remark for remark in remarks if remark)
+
+
+def _double(match: re.Match[str]) -> str:
+    return "\\" + match.group(0) if match.group(1) else match.group(0)
+
+
+def _decode_all(text: str) -> tuple[list[Any], str]:
+    decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+    values: list[Any] = []
+    position = 0
+    while position < len(text):
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            return values, f"not JSON: {_in_words(error)} at column {error.pos + 1}"
+        except RecursionError:
+            return values, "nested too deeply: skipped"
+        except ValueError as error:
+            return values, f"not JSON: {str(error)[:60]}"
+        values.append(value)
+        while position < len(text) and text[position] in " \t\r\n,":
+            position += 1
+    return values, ""
+
+
+def _in_words(error: json.JSONDecodeError) -> str:
+    if error.pos >= len(error.doc) or error.msg.startswith("Unterminated"):
+        return "the line is cut"
+    return error.msg[:1].lower() + error.msg[1:]

@@ -1,0 +1,1 @@
+"""What must hold of every request and every compaction. They look and tell; nothing here repairs."""

@@ -1,0 +1,92 @@
+"""CL302, CL303 and CL4xx to CL508: what must hold of one compaction or clearing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compactlab.config.schema import Config
+from compactlab.invariants.invariant import Broken
+from compactlab.model.plan import Compact, Replace
+from compactlab.tokens.session import Session
+
+
+def check_compaction(
+    session: Session, plan: Compact, before: Sequence[int], *, size_before: int, size_after: int, auto: int
+) -> list[Broken]:
+    """One applied compaction. `before`: the list it worked on; sizes in tokens, overhead included."""
+    cut = plan.cut
+    found = []
+    summary = plan.head[-1] if plan.head else -1
+    if cut.trigger == "auto" and cut.path != "reactive" and size_after >= auto:
+        found.append(
+            Broken("CL302", "size", summary, f"{size_after} tokens after the compaction, the threshold is {auto}")
+        )
+    if size_after >= size_before:
+        found.append(Broken("CL303", "size", summary, f"{size_before} tokens before, {size_after} after"))
+    found += _structure(session, plan, before)
+    found += _carried(session, plan, before)
+    return found
+
+
+def _structure(session: Session, plan: Compact, before: Sequence[int]) -> list[Broken]:
+    found = []
+    cut = plan.cut
+    if plan.kept and cut.start_index < cut.floor_index:
+        needed = cut.wanted_index >= cut.floor_index
+        why = "as far as tool pairs and responses need it" if needed else "without need"
+        text = f"kept from position {cut.start_index}, the last boundary stands at {cut.floor_index - 1}: {why}"
+        found.append(Broken("CL401", "floor", plan.kept[0], text, "warning" if needed else ""))
+    for item in plan.kept:
+        if session.messages[item].kind == "boundary":
+            found.append(Broken("CL402", str(item), item, "an old boundary record is kept"))
+    position = {item: index for index, item in enumerate(before)}
+    order = [position.get(item, -1) for item in plan.kept]
+    if any(index < 0 for index in order) or any(a >= b for a, b in zip(order, order[1:], strict=False)):
+        found.append(Broken("CL403", "order", plan.kept[0], "the kept messages are not a part of the list in its order"))
+    kinds = [session.messages[item].kind for item in plan.head]
+    if kinds.count("summary") != 1 or kinds[:1] != ["boundary"]:
+        found.append(Broken("CL404", "head", plan.head[0] if plan.head else -1, f"the boundary is followed by {kinds[1:]}"))
+    return found
+
+
+def _carried(session: Session, plan: Compact, before: Sequence[int]) -> list[Broken]:
+    """CL501: the user's last words; they are in the kept part, or the summary quotes how they begin."""
+    prompt = next((item for item in reversed(before) if session.messages[item].kind == "prompt"), None)
+    if prompt is None or prompt in plan.kept or not plan.head:
+        return []
+    words = _first_words(session, prompt)
+    summary = session.messages[plan.head[-1]]
+    text = summary.blocks[0].raw.get("text", "") if summary.blocks else ""
+    if not words or text.startswith("[summary") or words in text:
+        return []
+    return [Broken("CL501", "prompt", prompt, "the user's last message is neither kept nor in the summary")]
+
+
+def _first_words(session: Session, item: int) -> str:
+    for block in session.messages[item].blocks:
+        text = block.raw.get("text")
+        if isinstance(text, str) and text.strip():
+            return " ".join(text[:200].split())[:40]
+    return ""
+
+
+def check_restored(session: Session, plan: Compact, config: Config) -> list[Broken]:
+    """CL506: restored files within their caps, by the estimate."""
+    settings = config.auto.full
+    sizes = [session.estimate[item] for item in plan.tail]
+    if len(sizes) <= settings.max_files and sum(sizes) <= settings.files_budget and (
+        not sizes or max(sizes) <= settings.file_tokens
+    ):
+        return []
+    return [Broken("CL506", "files", plan.tail[0], f"{len(sizes)} restored files of {sum(sizes)} tokens in all")]
+
+
+def check_cleared(session: Session, plan: Replace, tools: frozenset[str]) -> list[Broken]:
+    """CL508: micro-compact touched only results of compactable tools."""
+    found = []
+    for item in plan.items:
+        block = session.messages[item.message].blocks[item.block]
+        name = session.tool_names.get(block.tool_id, "")
+        if block.kind == "tool_result" and name not in tools:
+            found.append(Broken("CL508", block.tool_id, item.message, f"a result of {name or 'an unknown tool'} was cleared"))
+    return found

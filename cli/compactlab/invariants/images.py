@@ -1,0 +1,17 @@
+"""CL601: how many images and documents the API takes in one request."""
+
+from __future__ import annotations
+
+from compactlab.invariants.invariant import Broken
+from compactlab.invariants.wire import WireMessage
+
+#: The API's documented limit of images in one request.
+MAX_IMAGES = 100
+
+
+def check_images(wire: list[WireMessage]) -> list[Broken]:
+    """One warning where the request holds more images and documents than the API takes."""
+    count = sum(block.images for message in wire for block, _ in message.blocks)
+    if count <= MAX_IMAGES:
+        return []
+    return [Broken("CL601", "count", -1, f"{count} images and documents, the API takes {MAX_IMAGES}")]

@@ -1,0 +1,143 @@
+"""Path B of auto-compact: everything after the last boundary becomes a nine-section summary.
+
+No model is asked: the request's size is checked, its retries are played through, the summary's text comes
+from the summary source. Restored files are reconstructed from what the transcript shows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from compactlab.config.schema import Full
+from compactlab.layers.compaction import (
+    discovered_tools,
+    last_boundary,
+    make_head,
+    padded_sizes,
+)
+from compactlab.layers.layer import Step
+from compactlab.layers.rounds import round_starts
+from compactlab.model.plan import Compact, Cut
+from compactlab.model.view import View
+from compactlab.tokens.session import Session
+
+#: Tokens of an image or document's placeholder in the summary request: "[image]" by length / 4.
+PLACEHOLDER_TOKENS = 2
+
+
+class Attempt(NamedTuple):
+    """The plan, or None where the summary request failed; `events` in the order in which they happened."""
+
+    plan: Compact | None
+    events: tuple[str, ...]
+
+
+def compact(
+    session: Session, view: View, step: Step, reads: dict[str, int], reason: str | None
+) -> Attempt:
+    """Summarise the live segment. `reads`: path -> newest Read result (id); `reason`: why path A did not serve."""
+    items = view.items
+    floor = last_boundary(session, items) + 1
+    events = []
+    if step.call in step.config.faults.summary_fails_at:
+        return Attempt(None, ("tengu_compact_failed",))
+    dropped, retries = _fit_request(session, view, step, items[floor:])
+    events += ["tengu_compact_ptl_retry"] * retries
+    if dropped is None:
+        return Attempt(None, (*events, "tengu_compact_failed"))
+    covers = items[floor:][dropped:]
+    automatic = not step.manual
+    head = make_head(
+        session, view, step, covers=covers, memory=False, automatic=automatic, verbatim=False
+    )
+    tail = restore_files(session, step, reads, step.config.auto.full)
+    post = sum(padded_sizes(session, view, (*head, *tail), step.config.tokens.pad_ratio))
+    cut = Cut(
+        path="full",
+        trigger="manual" if step.manual else "auto",
+        pre_tokens=step.running,
+        post_tokens=post,
+        threshold=step.limits.auto,
+        summarized=None,
+        last_summarized_index=None,
+        floor_index=floor,
+        wanted_index=len(items),
+        start_index=len(items),
+        fallback_reason=reason,
+        discovered_tools=discovered_tools(session, items),
+    )
+    return Attempt(Compact("auto", head, (), tail, cut), (*events, "tengu_compact"))
+
+
+def _fit_request(session: Session, view: View, step: Step, items: list[int]) -> tuple[int | None, int]:
+    """How many of the oldest messages the request leaves out (None: it never fits), and the retries it took.
+
+    Each try drops whole API rounds: those that cover the known gap, else a fifth, at least one, never all.
+    """
+    sizes = [_request_tokens(session, view, item) for item in items]
+    total = step.overhead + sum(sizes)
+    dropped = 0
+    for retries in range(step.config.auto.full.max_ptl_retries + 1):
+        if total <= step.limits.window:
+            return dropped, retries
+        if retries == step.config.auto.full.max_ptl_retries:
+            break
+        starts = round_starts(session, items[dropped:])
+        if len(starts) < 2:
+            break
+        gap, gone, rounds = total - step.limits.window, 0, 0
+        while gone < gap and rounds < len(starts) - 1:
+            rounds += 1
+            gone = sum(sizes[dropped : dropped + starts[rounds]])
+        dropped += starts[rounds]
+        total -= gone
+    return None, step.config.auto.full.max_ptl_retries
+
+
+def _request_tokens(session: Session, view: View, item: int) -> int:
+    """Tokens of a message in the summary request: images and documents are replaced by a word."""
+    images = sum(block.images for block in session.messages[item].blocks)
+    stripped = images * (session.table.image_tokens - PLACEHOLDER_TOKENS)
+    saved = sum(by_message.get(item, 0) for by_message in view.saved.values())
+    return max(0, session.tokens[item] - saved - session.table.scaled(stripped))
+
+
+def restore_files(session: Session, step: Step, reads: dict[str, int], settings: Full) -> tuple[int, ...]:
+    """The files read last, newest first, each cut to its cap and all to their budget; new attachment ids."""
+    made = []
+    left = settings.files_budget
+    for path, result in list(reversed(reads.items()))[: settings.max_files]:
+        size = min(session.estimate[result], settings.file_tokens, left)
+        if size <= 0:
+            continue
+        left -= size
+        text = f"{path} (as last read in the transcript; reconstructed)"
+        made.append(session.make("attachment", "file", text, step.now, size))
+    return tuple(made)
+
+
+class ReadState:
+    """Which files the session has read, newest last: path -> id of the message with the newest result."""
+
+    def __init__(self) -> None:
+        self.reads: dict[str, int] = {}
+
+    def feed(self, session: Session, fresh: list[int]) -> None:
+        """Take in the messages since the last call."""
+        for item in fresh:
+            message = session.messages[item]
+            if message.kind != "result":
+                continue
+            for block in message.blocks:
+                if session.tool_names.get(block.tool_id) != "Read":
+                    continue
+                path = session.tool_inputs[block.tool_id].get("file_path")
+                if isinstance(path, str) and block.chars and not _is_memory(path):
+                    self.reads.pop(path, None)
+                    self.reads[path] = item
+
+
+def _is_memory(path: str) -> bool:
+    """Plans and memory files come back by other ways."""
+    parts = path.replace("\\", "/").split("/")
+    return parts[-1] in ("CLAUDE.md", "CLAUDE.local.md", "summary.md") or "plans" in parts[:-1]

@@ -1,0 +1,1 @@
+"""Session memory: when it is extracted, and the sections that it has."""

@@ -1,0 +1,52 @@
+"""The recording program's own estimate: length / 4 per text, rounded half up, images at a fixed price.
+
+Measured exact on recordings: see the profiles. Counts are additive over blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from compactlab.model.transcript import Block, Message
+
+REMINDER_START = "\n\n<system-reminder>"
+REMINDER_END = "</system-reminder>"
+
+
+def text_tokens(units: int, chars_per_token: float = 4) -> int:
+    """Tokens of a text of so many UTF-16 units, half up."""
+    return math.floor(units / chars_per_token + 0.5)
+
+
+def block_tokens(block: Block, chars_per_token: float = 4, image_tokens: int = 2000) -> int:
+    """Tokens of a block: the sum over its counted texts plus its images."""
+    if chars_per_token == 4:
+        total = 0
+        for units in block.lengths:
+            total += (units + 2) >> 2
+    else:
+        total = sum(text_tokens(units, chars_per_token) for units in block.lengths)
+    return total + block.images * image_tokens
+
+
+def message_tokens(message: Message, chars_per_token: float = 4, image_tokens: int = 2000) -> int:
+    """Tokens of a message: the sum over its blocks; system records have none."""
+    total = 0
+    for block in message.blocks:
+        total += block_tokens(block, chars_per_token, image_tokens)
+    return total
+
+
+def padded(tokens: int, pad: Fraction) -> int:
+    """The padded estimate of one message: tokens × pad, rounded up."""
+    return -(-tokens * pad.numerator // pad.denominator)
+
+
+def reminder_units(block: Block) -> int:
+    """UTF-16 units of the reminder that the Read tool appended to a result's text, 0 where there is none."""
+    content = block.raw.get("content")
+    if not isinstance(content, str) or not content.rstrip().endswith(REMINDER_END):
+        return 0
+    start = content.rfind(REMINDER_START)
+    return 0 if start < 0 else len(content) - start
