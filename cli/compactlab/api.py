@@ -120,7 +120,8 @@ def validate_paths(
     paths: Sequence[str], settings: Settings, *, stdin: IO[bytes] | None = None, progress: Progress | None = None
 ) -> tuple[TableResult, tuple[InputProblem, ...]]:
     """Predicted against recorded compactions for every session below the paths."""
-    from compactlab.engine.validate import Validation, validation_table
+    from compactlab.engine.tables import validation_table
+    from compactlab.engine.validate import Validation
 
     inputs = Inputs(paths, stdin, progress)
     found = [Validation(t, settings).run() for sessions in inputs for t in main_sessions(sessions)]

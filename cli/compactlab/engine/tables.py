@@ -1,0 +1,112 @@
+"""Engine results as tables for people and documents for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compactlab.engine.micro_validate import MicroRow
+from compactlab.engine.validate import BoundaryRow, Validation, totals
+from compactlab.model.results import TableResult
+
+_UNCERTAINTY = {
+    "exact": "exact: the file holds every figure",
+    "output": "output: the last output figure is a stub in the file and is estimated",
+    "tail": "tail: the file lacks messages before the compaction",
+}
+
+
+def validation_table(found: list[Validation]) -> TableResult:
+    """`compactlab validate`: every recorded boundary with predicted and recorded size, and the totals."""
+    found = sorted(found, key=lambda v: (v.transcript.source, v.transcript.digest))
+    summed = totals(found)
+    sessions = [
+        {
+            "source": v.transcript.source,
+            "digest": v.transcript.digest,
+            "recorded": [row._asdict() for row in v.rows],
+            "micro": [row._asdict() for row in v.micro],
+            "false_alarms": v.false_alarms,
+            "calls": len(v.transcript.calls),
+            "window": v.window.tokens,
+            "window_inferred": v.window.inferred,
+        }
+        for v in found
+    ]
+    tables = [
+        (
+            "Recorded compactions",
+            ("session", "line", "version", "trigger", "recorded", "predicted", "error", "verdict", "certainty"),
+            tuple(_boundary_cells(v, row) for v in found for row in v.rows),
+        )
+    ]
+    micro = tuple(_micro_cells(v, row) for v in found for row in v.micro)
+    if micro:
+        tables.append(
+            (
+                "Recorded micro-compactions",
+                ("session", "line", "version", "results", "same ids", "saved", "predicted", "pre", "pred. pre", "verdict"),
+                micro,
+            )
+        )
+    document = {"schema": "compactlab.validate/1", "sessions": sessions, "totals": summed}
+    return TableResult(document, tuple(tables), _lines(found, summed))
+
+
+def _boundary_cells(validation: Validation, row: BoundaryRow) -> tuple[Any, ...]:
+    error = "" if row.pre_tokens is None else row.predicted_tokens - row.pre_tokens
+    verdict = f"early by {row.calls_off}" if row.verdict == "early" else row.verdict
+    return (
+        short_name(validation.transcript.source),
+        row.line,
+        row.version,
+        row.trigger,
+        row.pre_tokens,
+        row.predicted_tokens,
+        error,
+        verdict,
+        row.uncertainty,
+    )
+
+
+def _micro_cells(validation: Validation, row: MicroRow) -> tuple[Any, ...]:
+    return (
+        short_name(validation.transcript.source),
+        row.line,
+        row.version,
+        row.results,
+        "yes" if row.same_ids else "no",
+        row.tokens_saved,
+        row.predicted_saved,
+        row.pre_tokens,
+        row.predicted_pre,
+        row.verdict,
+    )
+
+
+def short_name(source: str) -> str:
+    """The file's name without folders and endings."""
+    name = source.replace("\\", "/").rsplit("/", 1)[-1]
+    return name.removesuffix(".gz").removesuffix(".jsonl") or source
+
+
+def _lines(found: list[Validation], summed: dict[str, Any]) -> tuple[str, ...]:
+    if not summed["boundaries"] and not any(v.rows for v in found):
+        return ("No recorded compaction in these sessions.", f"{summed['calls']} calls, {summed['false_alarms']} false alarms.")
+    knowable = summed["boundaries"] - summed["unknowable"]
+    lines = [
+        f"{summed['hit']} of {knowable} knowable automatic compactions found at the same call; "
+        f"{summed['early']} early, {summed['late']} late, {summed['unknowable']} unknowable.",
+        f"{summed['false_alarms']} false alarms in {summed['calls']} calls.",
+    ]
+    if summed["median_abs_error"] is not None:
+        share = summed["median_abs_error_share"] * 100
+        lines.append(
+            f"Size error: median {summed['median_abs_error']:,.0f} tokens ({share:.3f} %); "
+            f"{summed['exact']} of {summed['boundaries']} exact to the token."
+        )
+    used = dict.fromkeys(row.uncertainty for v in found for row in v.rows)
+    lines += [_UNCERTAINTY[name] for name in _UNCERTAINTY if name in used]
+    windows = sorted({row.implied_window for v in found for row in v.rows if row.implied_window})
+    if windows:
+        lines.append(f"Window implied by the recorded sizes: at most {min(windows):,} tokens.")
+    return tuple(lines)
