@@ -15,7 +15,7 @@ from compactlab.config.schema import digest, to_dict
 from compactlab.engine.replay import Replay
 from compactlab.engine.report import session_result, totals_over
 from compactlab.ingest.load import InputProblem, find_files, load_path, load_stream
-from compactlab.model.results import ReplayResult, SessionReplay, TableResult
+from compactlab.model.results import ReplayResult, SessionReplay, TableResult, Violation
 from compactlab.model.transcript import Transcript
 
 Progress = Callable[[str, int, int], None]
@@ -126,3 +126,68 @@ def validate_paths(
     inputs = Inputs(paths, stdin, progress)
     found = [Validation(t, settings).run() for sessions in inputs for t in main_sessions(sessions)]
     return validation_table(found), tuple(sorted(inputs.problems))
+
+
+def inspect_paths(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    segment: int | None = None,
+    stdin: IO[bytes] | None = None,
+    progress: Progress | None = None,
+) -> tuple[TableResult, tuple[InputProblem, ...]]:
+    """What every session below the paths holds, sidechains as sessions of their own."""
+    from compactlab.engine.inspect import Inspection, inspection_table
+
+    inputs = Inputs(paths, stdin, progress)
+    found = [Inspection(t, settings, segment) for sessions in inputs for t in sessions]
+    return inspection_table(found), tuple(sorted(inputs.problems))
+
+
+def check(transcript: Transcript, config: Settings | None = None) -> tuple[Violation, ...]:
+    """The faults of a recording (CL9xx), then what a replay's layers break. `config` as in `replay`."""
+    settings = config if config is not None else resolve(start=None)
+    return session_result(Replay(transcript, settings).run(), faults=True).violations
+
+
+def check_paths(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    recording_only: bool = False,
+    stdin: IO[bytes] | None = None,
+    progress: Progress | None = None,
+) -> tuple[TableResult, tuple[InputProblem, ...]]:
+    """The invariants on every session below the paths: the recording's faults, and what a replay would send."""
+    from compactlab.engine.check import check_table
+
+    inputs = Inputs(paths, stdin, progress)
+    found = [
+        session_result(Replay(transcript, settings).run(), faults=True)
+        for sessions in inputs
+        for transcript in main_sessions(sessions)
+    ]
+    return check_table(found, recording_only=recording_only), tuple(sorted(inputs.problems))
+
+
+def validate(transcript: Transcript, config: Settings | None = None) -> TableResult:
+    """Predicted against recorded compactions of one session. `config` as in `replay`."""
+    from compactlab.engine.tables import validation_table
+    from compactlab.engine.validate import Validation
+
+    settings = config if config is not None else resolve(start=None)
+    return validation_table([Validation(transcript, settings).run()])
+
+
+def layers() -> TableResult:
+    """The layers in their order."""
+    from compactlab.engine.check import layers_table
+
+    return layers_table()
+
+
+def explain(code: str) -> TableResult:
+    """What an invariant says and what to do. Raises UsageError for an unknown code."""
+    from compactlab.engine.check import explain_table
+
+    return explain_table(code)

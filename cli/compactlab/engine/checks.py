@@ -9,7 +9,7 @@ from compactlab.invariants.catalog import severity
 from compactlab.invariants.compaction import check_cleared, check_compaction, check_restored
 from compactlab.invariants.images import check_images
 from compactlab.invariants.invariant import Broken
-from compactlab.invariants.request import check_request, check_split, response_lines
+from compactlab.invariants.request import check_request, check_split, is_sound, response_lines
 from compactlab.invariants.thinking import check_thinking
 from compactlab.invariants.wire import project
 from compactlab.model.plan import Compact, Drop, Plan, Replace
@@ -27,12 +27,13 @@ class Checks:
         self._known = {(broken.code, broken.key) for broken in self.baseline}
         self._told: set[tuple[str, str]] = set()
         self._lines: Counter[str] = Counter()
+        self._pending: list[int] = []
         self.violations: list[Violation] = []
         self.layer = ""
 
     def appended(self, items: list[int]) -> None:
-        """Recorded lines that the history gained; needed to tell a split response from one still arriving."""
-        self._lines.update(response_lines(self._session.messages, items))
+        """What the history gained; needed to tell a split response from one still arriving."""
+        self._pending += items
 
     def applied(self, plan: Plan, view: View, before: list[int], call: int, config: Config, sizes: tuple[int, int], auto: int) -> None:
         """After a layer's plan. `before`: the items it worked on; `sizes`: tokens before and after, with overhead."""
@@ -54,8 +55,13 @@ class Checks:
     def request(self, view: View, call: int, last_response: tuple[int, ...], *, final: bool = False) -> None:
         """The request as it would be sent; called where its structure changed."""
         session = self._session
-        wire = project(session.messages, view.items, view.replaced)
-        found = check_request(wire) + check_images(wire)
+        found: list[Broken] = []
+        removed = any(text is None for text in view.replaced.values())
+        if removed or not is_sound(session.messages, view.items):
+            found = check_request(project(session.messages, view.items, view.replaced))
+        found += check_images(session.messages, view.items)
+        self._lines.update(response_lines(session.messages, self._pending))
+        self._pending = []
         here = response_lines(session.messages, view.items)
         first: dict[str, int] = {}
         for item in view.items:
@@ -99,6 +105,8 @@ class Checks:
 
 def baseline(session: Session, history: list[int]) -> list[Broken]:
     """What the untouched history breaks: faults of the recording, never of a layer."""
+    if is_sound(session.messages, history):
+        return []
     return check_request(project(session.messages, history, {}))
 
 

@@ -10,10 +10,9 @@ from compactlab.config.schema import Config
 from compactlab.layers.layer import Step
 from compactlab.model.clock import seconds
 from compactlab.model.plan import Compact, Plan, Replace
-from compactlab.model.transcript import Call, Transcript
+from compactlab.model.transcript import Call
 from compactlab.model.view import View
 from compactlab.profiles.prices import Price, price_for
-from compactlab.tokens.output import output_figure
 from compactlab.tokens.session import Session
 
 TTL_SECONDS = {"5m": 300.0, "1h": 3600.0}
@@ -56,22 +55,18 @@ class Bill:
             position += session.tokens[item]
         self._prefix = min(self._prefix, position)
 
-    def end(self, transcript: Transcript, session: Session, call: Call, config: Config, raw: int, sent: int) -> None:
-        """The call goes out with `sent` tokens; without layers it would be `raw`."""
+    def end(self, call: Call, config: Config, raw: int, sent: int, output: int) -> None:
+        """The call goes out with `sent` tokens (without layers it would be `raw`) and is answered by `output`."""
         price = self._price(call.model, config)
         now = seconds(call.timestamp)
-        life = TTL_SECONDS.get(config.cost.ttl, TTL_SECONDS["5m"])
+        life = TTL_SECONDS[config.cost.ttl]
         warm = self._last > 0.0 and now - self._last <= life
         write = price.cache_write_1h if config.cost.ttl == "1h" else price.cache_write_5m
-        output = output_figure(transcript, call, session.table, config.tokens.output_figure).tokens * price.output
-        for prefix, size, raw_side in ((self._prefix, sent, False), (self._raw_prefix, raw, True)):
-            read = min(prefix, size) if warm else 0
-            cost = (read * price.cache_read + (size - read) * write + output) / _MILLION
-            if raw_side:
-                self.raw += cost
-            else:
-                self.sent += cost
-        self.sent += self._summaries
+        answer = output * price.output
+        read = min(self._prefix, sent) if warm else 0
+        self.sent += (read * price.cache_read + (sent - read) * write + answer) / _MILLION + self._summaries
+        read = min(self._raw_prefix, raw) if warm else 0
+        self.raw += (read * price.cache_read + (raw - read) * write + answer) / _MILLION
         self._summaries = 0.0
         self._prefix, self._raw_prefix, self._last = sent, raw, now
 

@@ -28,7 +28,7 @@ from compactlab.memory.schedule import MemorySchedule
 from compactlab.model.clock import seconds
 from compactlab.model.plan import Compact, Plan, Replace
 from compactlab.model.results import BoundaryResult, LayerResult, TimelineRow
-from compactlab.model.transcript import Call, Transcript
+from compactlab.model.transcript import Boundary, Call, Transcript
 from compactlab.model.view import View
 from compactlab.tokens.limits import Thresholds, Window, find_window, thresholds
 from compactlab.tokens.output import output_figure
@@ -73,14 +73,20 @@ class Replay:
         self.blocked = self.failed = 0
         self._cursor = 0
         self._raw = self.session.table.lost
-        self._sent = 0
+        self._sent = self._output = 0
         self._turn = 0
         self._reactive_turn = -1
         self._void = True
+        self._active: tuple[Layer, ...] = self.layers
         self._limits: dict[tuple[str, str], tuple[Config, Thresholds]] = {}
 
     def run(self) -> Replay:
         """Play every call in order."""
+        configs = {id(config): config for config, _ in map(self._settings, self.transcript.calls)}.values()
+        self._active = tuple(layer for layer in self.layers if any(map(layer.runs, configs)))
+        for layer in self.layers:
+            if layer not in self._active:
+                self.reasons[layer.name]["disabled"] = len(self.transcript.calls)
         for index, call in enumerate(self.transcript.calls):
             self._call(index, call)
         if self.view.version and self.transcript.calls:
@@ -125,30 +131,29 @@ class Replay:
 
     def _append_until(self, end: int, call: int, events: list[str]) -> list[int]:
         """What the history gained since the last call; returns the new ids in order."""
-        session, view, tokens = self.session, self.view, self.session.tokens
+        view, tokens, messages = self.view, self.session.tokens, self.session.messages
+        skipped, honoured = self._skipped, self._honoured
+        new = [item for item in range(self._cursor, end) if item not in skipped] if skipped else range(self._cursor, end)
         fresh: list[int] = []
-        for item in range(self._cursor, end):
-            if item in self._skipped:
-                        continue
-            boundary = self._honoured.get(item)
-            if boundary is not None:
-                self._recorded_compaction(boundary.index, call, events)
+        for item in new:
+            kind = messages[item].kind
+            if kind == "prompt":
+                self._turn += 1
+            elif honoured and item in honoured:
+                self._recorded_compaction(honoured[item], call, events)
                 fresh = []
+            fresh.append(item)
             view.items.append(item)
             view.size += tokens[item]
             self._raw += tokens[item]
-            fresh.append(item)
-            if boundary is None and session.messages[item].kind == "prompt":
-                self._turn += 1
-            if self._honoured and session.messages[item].kind == "summary":
+            if honoured and kind == "summary":
                 for kept in kept_ids(self.transcript, item):
-                    append(session, view, kept)
-        self.checks.appended([i for i in range(self._cursor, end) if i not in self._skipped])
+                    append(self.session, view, kept)
+        self.checks.appended(fresh)
         self._cursor = max(self._cursor, end)
         return fresh
 
-    def _recorded_compaction(self, item: int, call: int, events: list[str]) -> None:
-        boundary = next(b for b in self.transcript.boundaries if b.index == item)
+    def _recorded_compaction(self, boundary: Boundary, call: int, events: list[str]) -> None:
         self.boundaries.append(honour(self.session, self.transcript, self.view, boundary, call))
         events.append(f"recorded compaction ({boundary.trigger})")
         self.view.items = []
@@ -173,21 +178,19 @@ class Replay:
         tail = tail_estimate(self.session, fresh if call else self.view.items, call, config)
         if call is None:
             return tail
-        figure = output_figure(self.transcript, call, self.session.table, config.tokens.output_figure)
-        return self._sent + figure.tokens + tail
+        return self._sent + self._output + tail
 
     def _extracted(self, config: Config, call: Call) -> bool:
         lines = call.lines
         messages = self.session.messages
         tool_calls = sum(block.kind == "tool_use" for line in lines for block in messages[line].blocks)
-        figure = output_figure(self.transcript, call, self.session.table, config.tokens.output_figure)
         reach = len(self.view.items) + sum(
             1 for item in range(self._cursor, lines[-1] + 1) if item not in self._skipped
         )
         now = seconds(messages[lines[-1]].timestamp) if config.memory.duration_seconds else 0.0
         return self.memory.response(
             config.memory,
-            context=self._sent + figure.tokens,
+            context=self._sent + self._output,
             tool_calls=tool_calls,
             last_message=lines[-1],
             reach=reach,
@@ -203,9 +206,10 @@ class Replay:
 
     def _layers(self, step: Step, events: list[str]) -> bool:
         compacted = False
-        for layer in self.layers:
+        for layer in self._active:
             outcome = layer.step(self.session, self.view, step)
-            events += outcome.events
+            if outcome.events:
+                events += outcome.events
             if not outcome.plans:
                 self.reasons[layer.name][outcome.reason] += 1
                 continue
@@ -287,8 +291,9 @@ class Replay:
         self.timeline.append(row)
         if sent > step.limits.blocking:
             self.checks.size(sent, step.limits.window, step.limits.blocking, index, "auto" if compacted else "window")
-        self.bill.end(self.transcript, self.session, call, step.config, raw, sent)
-        self._sent = sent
+        figure = output_figure(self.transcript, call, self.session.table, step.config.tokens.output_figure)
+        self.bill.end(call, step.config, raw, sent, figure.tokens)
+        self._sent, self._output = sent, figure.tokens
         self._void = False
 
     def thresholds_at_end(self) -> int:

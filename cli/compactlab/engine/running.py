@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from compactlab.config.schema import Config
 from compactlab.model.transcript import Call, Transcript
-from compactlab.tokens.estimate import reminder_units
+from compactlab.tokens.estimate import REMINDER_TOKENS, has_reminder
 from compactlab.tokens.output import output_figure
 from compactlab.tokens.session import Session
 
@@ -38,14 +38,11 @@ def tail_estimate(session: Session, items: Iterable[int], call: Call | None, con
 
 
 def _reminder(session: Session, item: int) -> int:
-    """What early versions left out: the reminder that the Read tool appends to its result."""
+    """What early versions left out of a Read result that ends with a reminder."""
     left_out = 0
     for block in session.messages[item].blocks:
-        if block.kind == "tool_result" and session.tool_names.get(block.tool_id) == "Read":
-            units = reminder_units(block)
-            if units:
-                table = session.table
-                left_out += table.estimate_of(block) - table.text_estimate(block.chars - units)
+        if block.kind == "tool_result" and session.tool_names.get(block.tool_id) == "Read" and has_reminder(block):
+            left_out += min(REMINDER_TOKENS, session.table.estimate_of(block))
     return left_out
 
 

@@ -75,6 +75,7 @@ def preserved_uuids(record: Message) -> tuple[str, ...]:
 def _walk(records: list[Message], position: dict[str, int], leaf: int) -> tuple[list[int], list[Fault]]:
     """Indices from leaf to root. A preserved message's child continues at the boundary's summary."""
     redirect = _redirects(records, position)
+    plain = not redirect
     faults: list[Fault] = []
     path: list[int] = []
     seen: set[int] = set()
@@ -82,9 +83,12 @@ def _walk(records: list[Message], position: dict[str, int], leaf: int) -> tuple[
     while current >= 0:
         path.append(current)
         seen.add(current)
-        low = min(low, current)
+        if current < low:
+            low = current
         record = records[current]
-        following = _parent_of(record, current, position, redirect)
+        following: int | None = position.get(record.parent, -1) if plain else -1
+        if following is not None and following < 0:
+            following = _parent_of(record, current, position, redirect)
         if following is None:
             break
         if following < 0 or following in seen:

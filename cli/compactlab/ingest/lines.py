@@ -6,8 +6,11 @@ objects on one line, invalid escapes, lone surrogates, NaN, a BOM) and says in w
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -18,6 +21,7 @@ from compactlab.model.transcript import Malformed
 #: A line over this many bytes is not read: no recorded line comes near it, and a hostile one must not fill the memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
+_CHUNK = 1 << 18
 _BAD_ESCAPE = re.compile(r'\\(u(?![0-9a-fA-F]{4})|[^"\\/bfnrtu])|\\\\|\\.', re.DOTALL)
 #: Looked for at the head of a line only: a whole scan would cost a tenth of the parsing.
 _REPEATED_KEYS = b'"parentUuid":'
@@ -27,38 +31,80 @@ class LineReader:
     """Iterates the objects of a stream with their line numbers; `malformed` fills up on the way.
 
     Args: a binary stream. Yields (line number from 1, object). `lines` and `bytes` count what was read,
-    `readable` the lines of which at least one object could be used.
+    `readable` the lines of which at least one object could be used; `digest` is the sha256 of all bytes
+    and `damage` says why the stream ended early, or "".
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._sha = hashlib.sha256()
         self.malformed: list[Malformed] = []
         self.lines = 0
         self.bytes = 0
         self.readable = 0
+        self.damage = ""
 
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any], int]]:
+    @property
+    def digest(self) -> str:
+        """ "sha256:…" of what was read (unpacked)."""
+        return "sha256:" + self._sha.hexdigest()
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         loads = orjson.loads
-        for number, line in enumerate(_bounded_lines(self._stream), 1):
-            self.lines = number
-            self.bytes += len(line)
-            if len(line) > MAX_LINE_BYTES:
-                self.malformed.append(Malformed(number, f"longer than {MAX_LINE_BYTES >> 20} MiB: skipped"))
-                continue
+        for line in self._lines():
+            self.lines += 1
             try:
                 value = loads(line)
             except orjson.JSONDecodeError:
-                yield from self._salvage(number, line)
+                yield from self._salvage(self.lines, line)
                 continue
             if type(value) is not dict:
-                self.malformed.append(Malformed(number, "not a JSON object: skipped"))
+                self.malformed.append(Malformed(self.lines, "not a JSON object: skipped"))
                 continue
             if line.count(_REPEATED_KEYS, 0, 1024) > 1:
-                self._note_repeated_keys(number, line)
+                self._note_repeated_keys(self.lines, line)
             self.readable += 1
-            yield number, value, len(line)
+            yield self.lines, value
 
-    def _salvage(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any], int]]:
+    def _lines(self) -> Iterator[bytes]:
+        """Lines without their newline; one over the limit is counted, reported and read away in pieces."""
+        rest: list[bytes] = []
+        held = 0
+        for chunk in self._chunks():
+            first, *others = chunk.split(b"\n")
+            held += len(first)
+            if held <= MAX_LINE_BYTES:
+                rest.append(first)
+            if not others:
+                continue
+            last = others.pop()
+            yield from self._whole(rest, held)
+            yield from others
+            rest, held = [last], len(last)
+        if held:
+            yield from self._whole(rest, held)
+
+    def _whole(self, parts: list[bytes], size: int) -> Iterator[bytes]:
+        if size <= MAX_LINE_BYTES:
+            yield b"".join(parts) if len(parts) > 1 else parts[0]
+            return
+        self.lines += 1
+        self.malformed.append(Malformed(self.lines, f"longer than {MAX_LINE_BYTES >> 20} MiB: skipped"))
+
+    def _chunks(self) -> Iterator[bytes]:
+        while True:
+            try:
+                chunk = self._stream.read(_CHUNK)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                self.damage = "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
+                return
+            if not chunk:
+                return
+            self._sha.update(chunk)
+            self.bytes += len(chunk)
+            yield chunk
+
+    def _salvage(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             return
         objects, reason = salvage(line)
@@ -66,7 +112,7 @@ class LineReader:
             self.malformed.append(Malformed(number, reason))
         self.readable += bool(objects)
         for value in objects:
-            yield number, value, len(line) // len(objects)
+            yield number, value
 
     def _note_repeated_keys(self, number: int, line: bytes) -> None:
         repeated: set[str] = set()
@@ -84,20 +130,6 @@ class LineReader:
         if repeated:
             names = ", ".join(sorted(repeated))
             self.malformed.append(Malformed(number, f"repeated key {names}: the last one is used"))
-
-
-def _bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Lines of at most MAX_LINE_BYTES + 1 bytes; the rest of a longer one is read away in pieces."""
-    while True:
-        line = stream.readline(MAX_LINE_BYTES + 1)
-        if not line:
-            return
-        if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-            yield line
-            while line and not line.endswith(b"\n"):
-                line = stream.readline(MAX_LINE_BYTES)
-        else:
-            yield line
 
 
 def salvage(line: bytes) -> tuple[list[dict[str, Any]], str]:

@@ -7,9 +7,7 @@ hides the others. No path inside a transcript is ever opened.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,34 +57,13 @@ def load_stream(stream: IO[bytes], source: str) -> Loaded:
         return _read(unpacked, source)
 
 
-class _Hashing(io.RawIOBase):
-    """Passes bytes on and keeps their sha256, so that the file is read once."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.sha = hashlib.sha256()
-        self.damage = ""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        try:
-            data = self._stream.read(len(buffer))
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            self.damage = "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
-            return 0
-        self.sha.update(data)
-        buffer[: len(data)] = data
-        return len(data)
-
-
 def _read(stream: IO[bytes], source: str) -> Loaded:
-    hashing = _Hashing(stream)
-    reader = LineReader(io.BufferedReader(hashing, 1 << 18))
+    reader = LineReader(stream)
     collected = _Collected()
-    for line, record, _size in reader:
-        collected.types[_type_name(record.get("type"))] += 1
+    types = collected.types
+    for line, record in reader:
+        name = record.get("type")
+        types[name if type(name) is str else "(no type)"] += 1
         try:
             message = parse_record(record, line)
         except RecursionError:
@@ -94,14 +71,9 @@ def _read(stream: IO[bytes], source: str) -> Loaded:
             continue
         if message is not None:
             collected.add(message, record)
-    digest = "sha256:" + hashing.sha.hexdigest()
     malformed = tuple(sorted(reader.malformed))
-    sessions = tuple(collected.sessions(source, digest, malformed, reader.bytes))
-    return Loaded(sessions, _problem(source, reader, sessions, hashing.damage))
-
-
-def _type_name(value: object) -> str:
-    return value if isinstance(value, str) else "(no type)"
+    sessions = tuple(collected.sessions(source, reader.digest, malformed, reader.bytes))
+    return Loaded(sessions, _problem(source, reader, sessions, reader.damage))
 
 
 def _problem(source: str, reader: LineReader, sessions: tuple[Transcript, ...], damage: str) -> InputProblem | None:

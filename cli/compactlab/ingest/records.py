@@ -23,12 +23,16 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
 
     Raises RecursionError where a block is nested too deeply to measure.
     """
-    role = record.get("type")
-    uuid = record.get("uuid")
-    if role not in CHAIN_TYPES or type(uuid) is not str:
-        return None
-    parent = record.get("parentUuid")
     get = record.get
+    role = get("type")
+    uuid = get("uuid")
+    if type(uuid) is not str or type(role) is not str or role not in CHAIN_TYPES:
+        return None
+    parent = get("parentUuid")
+    if type(parent) is not str:
+        parent = ""
+    if role == "progress":
+        return Message(uuid, parent, role, "", line, "", (), "", None, "", "", _NOTHING)
     kind, blocks, response_id, usage, model = "", (), "", None, ""
     meta: Mapping[str, Any] = _NOTHING
     if role == "assistant" or role == "user":
@@ -59,7 +63,7 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
         kind = {"compact_boundary": "boundary", "microcompact_boundary": "micro_boundary"}.get(subtype, subtype)
     return Message(
         uuid,
-        parent if type(parent) is str else "",
+        parent,
         role,
         kind,
         line,
@@ -138,11 +142,14 @@ def _usage(value: Any) -> Usage | None:
     if type(value) is not dict:
         return None
     get = value.get
-    figures = (
-        get("input_tokens"),
-        get("cache_creation_input_tokens"),
-        get("cache_read_input_tokens"),
-        get("output_tokens"),
+    usage = Usage(
+        _count(get("input_tokens")),
+        _count(get("cache_creation_input_tokens")),
+        _count(get("cache_read_input_tokens")),
+        _count(get("output_tokens")),
     )
-    counts = [figure if type(figure) is int and 0 <= figure < 1 << 53 else 0 for figure in figures]
-    return Usage(*counts) if any(counts) else None
+    return usage if any(usage) else None
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0

@@ -27,6 +27,8 @@ FIXED_TEXTS = frozenset(
     }
 )
 
+_LONGEST_FIXED = max(map(len, FIXED_TEXTS))
+
 
 def build(
     records: list[Message],
@@ -97,19 +99,23 @@ def find_calls(messages: tuple[Message, ...]) -> tuple[Call, ...]:
 
 
 def _is_fixed_text(message: Message) -> bool:
+    blocks = message.blocks
     return (
-        len(message.blocks) == 1
-        and message.blocks[0].kind == "text"
-        and message.blocks[0].raw.get("text") in FIXED_TEXTS
+        len(blocks) == 1
+        and blocks[0].kind == "text"
+        and blocks[0].lengths[0] <= _LONGEST_FIXED
+        and blocks[0].raw.get("text") in FIXED_TEXTS
     )
 
 
 def _boundaries(messages: tuple[Message, ...], known: set[str]) -> tuple[Boundary, ...]:
+    places = [index for index, message in enumerate(messages) if message.kind == "boundary"]
+    if not places:
+        return ()
     answered = {b.tool_id for m in messages if m.kind == "result" for b in m.blocks if b.kind == "tool_result"}
     found = []
-    for index, message in enumerate(messages):
-        if message.kind != "boundary":
-            continue
+    for index in places:
+        message = messages[index]
         metadata = compact_metadata(message)
         pre_tokens = metadata.get("preTokens")
         trigger = metadata.get("trigger")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from compactlab.invariants.invariant import Broken
-from compactlab.invariants.wire import WireMessage
+from compactlab.model.transcript import Message
 
 #: The API's documented limit of images in one request.
 MAX_IMAGES = 100
 
 
-def check_images(wire: list[WireMessage]) -> list[Broken]:
+def check_images(messages: list[Message], items: Iterable[int]) -> list[Broken]:
     """One warning where the request holds more images and documents than the API takes."""
-    count = sum(block.images for message in wire for block, _ in message.blocks)
+    count = sum([block.images for item in items for block in messages[item].blocks])
     if count <= MAX_IMAGES:
         return []
     return [Broken("CL601", "count", -1, f"{count} images and documents, the API takes {MAX_IMAGES}")]

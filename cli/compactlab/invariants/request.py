@@ -6,8 +6,49 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from compactlab.invariants.invariant import Broken
-from compactlab.invariants.wire import WireMessage
+from compactlab.invariants.wire import WireMessage, is_silent
 from compactlab.model.transcript import Message
+
+
+def is_sound(messages: list[Message], items: Iterable[int]) -> bool:
+    """A cheap sufficient test: True means that `check_request` on the projection finds nothing.
+
+    One pass without building the request. False says nothing: the full check then decides.
+    """
+    used: set[str] = set()
+    open_ids: set[str] = set()
+    response = ""
+    user_between = False
+    started = False
+    for item in items:
+        message = messages[item]
+        role = message.role
+        if role == "system" or not message.blocks or (role != "user" and is_silent(message)):
+            continue
+        if role == "assistant":
+            if message.response_id != response:
+                if open_ids or not user_between:
+                    return False
+                response, user_between = message.response_id, False
+            for block in message.blocks:
+                if block.kind == "tool_use":
+                    if block.tool_id in used:
+                        return False
+                    used.add(block.tool_id)
+                    open_ids.add(block.tool_id)
+                elif block.kind == "text" and not block.lengths[0]:
+                    return False
+            started = True
+            continue
+        user_between = True
+        for block in message.blocks:
+            if block.kind == "tool_result":
+                if block.tool_id not in open_ids:
+                    return False
+                open_ids.remove(block.tool_id)
+            elif block.kind == "text" and not block.lengths[0]:
+                return False
+    return started and not open_ids
 
 
 def check_request(wire: list[WireMessage]) -> list[Broken]:
@@ -32,7 +73,7 @@ def check_request(wire: list[WireMessage]) -> list[Broken]:
 
 
 def _source(message: WireMessage) -> int:
-    return message.blocks[0].message if message.blocks else -1
+    return message.blocks[0][1] if message.blocks else -1
 
 
 def _content(message: WireMessage) -> list[Broken]:
@@ -53,7 +94,7 @@ def _uses(message: WireMessage, seen: set[str], following: WireMessage | None) -
         if block.kind != "tool_use":
             continue
         if answered is None:
-            answered = {b.block.tool_id for b in following.blocks} if following is not None else set()
+            answered = {block.tool_id for block, _ in following.blocks} if following is not None else set()
         if block.tool_id in seen:
             found.append(Broken("CL103", block.tool_id, item, f"tool_use {block.tool_id} comes twice"))
         seen.add(block.tool_id)
@@ -72,7 +113,7 @@ def _results(message: WireMessage, seen: set[str], before: WireMessage | None) -
             other = True
             continue
         if asked is None:
-            asked = {b.block.tool_id for b in before.blocks if b.block.kind == "tool_use"} if before else set()
+            asked = {b.tool_id for b, _ in before.blocks if b.kind == "tool_use"} if before else set()
         if block.tool_id not in asked:
             text = f"the result of {block.tool_id} has no tool_use in the message before"
             found.append(Broken("CL101", block.tool_id, item, text))

@@ -13,11 +13,8 @@ from compactlab.ingest.session import FIXED_TEXTS
 from compactlab.model.transcript import Block, Message
 
 
-class WireBlock(NamedTuple):
-    """One block with the id of the message that it came from."""
-
-    block: Block
-    message: int
+#: One block with the id of the message that it came from.
+WireBlock = tuple[Block, int]
 
 
 class WireMessage(NamedTuple):
@@ -32,41 +29,42 @@ def project(
     messages: list[Message], items: Iterable[int], replaced: Mapping[tuple[int, int], str | None]
 ) -> list[WireMessage]:
     """The wire messages of a selection of messages. A block replaced by None is left out."""
+    removed = {place for place, text in replaced.items() if text is None} if replaced else None
     wire: list[WireMessage] = []
     assistant: WireMessage | None = None
+    user: WireMessage | None = None
     for item in items:
         message = messages[item]
-        if message.role == "system" or not message.blocks or is_silent(message):
+        role = message.role
+        if role == "system" or not message.blocks or (role != "user" and is_silent(message)):
             continue
-        blocks = [
-            WireBlock(block, item)
-            for index, block in enumerate(message.blocks)
-            if not (replaced and replaced.get((item, index), "") is None)
-        ]
-        if message.role == "assistant":
+        blocks = [(block, item) for block in message.blocks]
+        if removed:
+            blocks = [pair for index, pair in enumerate(blocks) if (item, index) not in removed]
+        if role == "assistant":
             if assistant is not None and assistant.response_id == message.response_id:
                 assistant.blocks.extend(blocks)
-            else:
-                assistant = WireMessage("assistant", blocks, message.response_id)
-                wire.append(assistant)
-        elif wire and wire[-1].role == "user":
-            _merge(wire[-1].blocks, blocks)
+                continue
+            assistant, user = WireMessage("assistant", blocks, message.response_id), None
+            wire.append(assistant)
+        elif user is not None:
+            _merge(user.blocks, blocks, message.kind == "result")
         else:
-            wire.append(WireMessage("user", blocks, ""))
+            user = WireMessage("user", blocks, "")
+            wire.append(user)
     return wire
 
 
-def _merge(into: list[WireBlock], blocks: list[WireBlock]) -> None:
+def _merge(into: list[WireBlock], blocks: list[WireBlock], has_results: bool) -> None:
     """Tool results stand first in their message: those that come later move up to the others."""
-    results = [block for block in blocks if block.block.kind == "tool_result"]
-    if not results:
+    if not has_results:
         into.extend(blocks)
         return
     at = 0
-    while at < len(into) and into[at].block.kind == "tool_result":
+    while at < len(into) and into[at][0].kind == "tool_result":
         at += 1
-    into[at:at] = results
-    into.extend(block for block in blocks if block.block.kind != "tool_result")
+    into[at:at] = [pair for pair in blocks if pair[0].kind == "tool_result"]
+    into.extend(pair for pair in blocks if pair[0].kind != "tool_result")
 
 
 def is_silent(message: Message) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compactlab.config.schema import Config
 from compactlab.layers import full, session_memory
 from compactlab.layers.layer import Step
 from compactlab.memory.schedule import MemorySchedule
@@ -26,6 +27,11 @@ class Auto:
         self._last_call: int | None = None
         self._refills = 0
         self.thrashing = False
+
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on."""
+        return True  # /compact works where the automatic one is off
 
     def reset(self, session: Session, view: View) -> None:
         """A compaction by another way (reactive): the read-file state is void."""

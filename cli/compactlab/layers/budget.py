@@ -6,15 +6,20 @@ was once sent raw is never replaced later; a replaced one keeps its exact replac
 
 from __future__ import annotations
 
+from compactlab.config.schema import Config
 from compactlab.config.schema import Budget as BudgetSettings
 from compactlab.ingest.text import utf16
-from compactlab.layers.layer import Step
+from compactlab.layers.layer import DISABLED, Step
 from compactlab.layers.placeholders import PERSISTED_START, preview
 from compactlab.model.plan import Outcome, Replace, Replacement
 from compactlab.model.transcript import Block
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
 from compactlab.tokens.table import result_texts
+
+
+_NOTHING = Outcome(reason="no result that may be replaced")
+_UNDER = Outcome(reason="not over budget")
 
 
 class Budget:
@@ -25,6 +30,11 @@ class Budget:
     def __init__(self) -> None:
         self._replaced: dict[str, str] = {}
 
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on."""
+        return config.budget.enabled
+
     def reset(self, session: Session, view: View) -> None:
         """Replacements outlive a compaction: a replaced id stays replaced."""
 
@@ -32,21 +42,23 @@ class Budget:
         """Replace what is over the limits among the fresh results."""
         settings = step.config.budget
         if not settings.enabled:
-            return Outcome(reason="disabled")
+            return DISABLED
+        messages = session.messages
         sizes: dict[tuple[int, int], int] = {}
         for message in step.fresh:
-            if session.messages[message].kind == "result":
-                for index, block in enumerate(session.messages[message].blocks):
+            if messages[message].kind == "result":
+                for index, block in enumerate(messages[message].blocks):
                     if block.kind == "tool_result" and _eligible(session, settings, block):
                         sizes[message, index] = block.chars
         if not sizes:
-            return Outcome(reason="no result that may be replaced")
+            return _NOTHING
         chosen = self._over_limit(session, settings, sizes)
-        over = set(chosen)
-        rest = {place: size for place, size in sizes.items() if place not in over}
-        chosen += _over_message(settings, rest, settings.preview_bytes * len(chosen))
+        if sum(sizes.values()) > settings.per_message_chars:
+            over = set(chosen)
+            rest = {place: size for place, size in sizes.items() if place not in over}
+            chosen += _over_message(settings, rest, settings.preview_bytes * len(chosen))
         if not chosen:
-            return Outcome(reason="not over budget")
+            return _UNDER
         items = tuple(self._replacement(session, settings, place) for place in sorted(chosen))
         items = tuple(item for item in items if item.saved > 0)
         if not items:
@@ -85,7 +97,7 @@ def _eligible(session: Session, settings: BudgetSettings, block: Block) -> bool:
     if block.images or not block.chars or session.tool_names.get(block.tool_id) in settings.exempt_tools:
         return False
     content = block.raw.get("content")
-    return not (isinstance(content, str) and content.startswith(PERSISTED_START))
+    return type(content) is not str or not content.startswith(PERSISTED_START)
 
 
 def _over_message(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from compactlab.layers.layer import Step
+from compactlab.config.schema import Config
+from compactlab.layers.layer import DISABLED, Step
 from compactlab.model.plan import Drop, Outcome, Plan
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
@@ -29,6 +30,11 @@ class Collapse:
         self._staged = 0
         self._committed = 0
 
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on."""
+        return config.collapse.enabled
+
     def reset(self, session: Session, view: View) -> None:
         """A compaction clears the log; what it kept can be collapsed anew."""
         self._clear()
@@ -38,7 +44,7 @@ class Collapse:
         """Stage from `stage_at`, commit from `commit_at` until under it; at `block_at` commit all that is staged."""
         settings = step.config.collapse
         if not settings.enabled:
-            return Outcome(reason="disabled")
+            return DISABLED
         self._feed(session, [*self._pending, *step.fresh])
         self._pending = []
         size = step.overhead + view.size

@@ -31,6 +31,10 @@ class Step(NamedTuple):
     manual: bool
 
 
+#: The answer of a layer that is switched off.
+DISABLED = Outcome(reason="disabled")
+
+
 class Layer(Protocol):
     """A layer of one session's replay. Its state is its own, small, and lives as long as the replay."""
 
@@ -38,6 +42,11 @@ class Layer(Protocol):
 
     def step(self, session: Session, view: View, step: Step) -> Outcome:
         """Decide for one call. Looks at the fresh messages and its own state, not at the whole view."""
+        ...
+
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on; a layer that never runs in a session is not asked at all."""
         ...
 
     def reset(self, session: Session, view: View) -> None:

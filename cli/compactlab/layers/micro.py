@@ -6,7 +6,8 @@ management. Each has its own switch; the token-threshold path belongs to 2.1.12 
 
 from __future__ import annotations
 
-from compactlab.layers.layer import Step
+from compactlab.config.schema import Config
+from compactlab.layers.layer import DISABLED, Step
 from compactlab.layers.micro_api import ApiPath
 from compactlab.layers.results_log import Entry, ResultsLog
 from compactlab.model.plan import Outcome, Replace, Replacement
@@ -24,6 +25,12 @@ class Micro:
         self._pending: list[int] = []
         self._api = ApiPath()
 
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on."""
+        micro = config.micro
+        return micro.time.enabled or micro.cached.enabled or micro.tokens.enabled or micro.api.enabled
+
     def reset(self, session: Session, view: View) -> None:
         """The log is built anew from what was kept; results cleared there stay cleared."""
         self.log = ResultsLog(already=view.replaced)
@@ -35,7 +42,7 @@ class Micro:
         settings = step.config.micro
         self._pending += step.fresh
         if not (settings.time.enabled or settings.cached.enabled or settings.tokens.enabled or settings.api.enabled):
-            return Outcome(reason="disabled")
+            return DISABLED
         self.log.feed(session, self._pending, frozenset(settings.compactable_tools))
         self._pending = []
         reasons = []

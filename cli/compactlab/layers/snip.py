@@ -6,8 +6,9 @@ system messages. Never the newest messages, errors, half of a tool pair, or a ro
 
 from __future__ import annotations
 
+from compactlab.config.schema import Config
 from compactlab.config.schema import Snip as SnipSettings
-from compactlab.layers.layer import Step
+from compactlab.layers.layer import DISABLED, Step
 from compactlab.model.plan import Drop, Outcome, Plan
 from compactlab.model.transcript import Message
 from compactlab.model.view import View
@@ -39,6 +40,11 @@ class Snip:
         self._run: list[int] = []
         self._system: set[str] = set()
 
+    @staticmethod
+    def runs(config: Config) -> bool:
+        """Whether any of it is switched on."""
+        return config.snip.enabled
+
     def reset(self, session: Session, view: View) -> None:
         """After a compaction the list is a new one; a half-built run is given up."""
         self._clear()
@@ -48,7 +54,7 @@ class Snip:
         """Judge the groups that are now old enough; drop finished runs that save more than their marker costs."""
         settings = step.config.snip
         if not settings.enabled:
-            return Outcome(reason="disabled")
+            return DISABLED
         self._feed(session, [*self._pending, *step.fresh])
         self._pending = []
         plans: list[Plan] = []

@@ -8,6 +8,7 @@ recorded boundaries.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from compactlab.model.transcript import Call, Transcript
@@ -35,6 +36,7 @@ STUB_SHARE = 0.5
 _MODEL_VERSION = re.compile(r"(?:opus|sonnet|haiku|fable)-(\d{1,2})(?:-(\d{1,2})(?!\d))?")
 
 
+@lru_cache(maxsize=256)
 def preset_for(model: str) -> Preset:
     """The preset of a model's generation; models whose name says nothing count as the newest."""
     match = _MODEL_VERSION.search(model)
