@@ -27,7 +27,9 @@ def load(path: str | Path) -> Transcript:
 
     loaded = load_path(Path(path), str(path))
     if not loaded.sessions:
-        raise InputError(f"{loaded.problem.source}: {loaded.problem.message}" if loaded.problem else str(path))
+        raise InputError(
+            f"{loaded.problem.source}: {loaded.problem.message}" if loaded.problem else str(path)
+        )
     return loaded.sessions[0]
 
 
@@ -45,7 +47,9 @@ class Inputs:
     Files come in the order of their names, each once; `problems` fills up on the way.
     """
 
-    def __init__(self, paths: Sequence[str], stdin: IO[bytes] | None = None, progress: Progress | None = None) -> None:
+    def __init__(
+        self, paths: Sequence[str], stdin: IO[bytes] | None = None, progress: Progress | None = None
+    ) -> None:
         self._paths = paths
         self._stdin = stdin
         self._progress = progress
@@ -112,12 +116,18 @@ def replay_paths(
     ]
     sessions = tuple(sorted(results, key=lambda r: (r.source, r.digest)))
     config = to_dict(settings.base())
-    result = ReplayResult(config, digest({"overrides": settings.overrides(), "config": config}), sessions, totals_over(sessions))
+    result = ReplayResult(
+        config, digest({"overrides": settings.overrides(), "config": config}), sessions, totals_over(sessions)
+    )
     return result, tuple(sorted(inputs.problems))
 
 
 def validate_paths(
-    paths: Sequence[str], settings: Settings, *, stdin: IO[bytes] | None = None, progress: Progress | None = None
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    stdin: IO[bytes] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[TableResult, tuple[InputProblem, ...]]:
     """Predicted against recorded compactions for every session below the paths."""
     from compactlab.engine.tables import validation_table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compactlab.tokens.session import Session
 from compactlab.model.plan import Compact, Drop, Plan, Replace
 from compactlab.model.view import View
+from compactlab.tokens.session import Session
 
 
 def append(session: Session, view: View, message: int) -> None:

@@ -14,7 +14,7 @@ from compactlab.model.results import SessionReplay, TableResult
 def check_table(results: list[SessionReplay], *, recording_only: bool) -> TableResult:
     """`compactlab check`: violations grouped for people, one by one in the JSON."""
     results = sorted(results, key=lambda r: (r.source, r.digest))
-    sessions = []
+    sessions: list[dict[str, Any]] = []
     rows: list[tuple[Any, ...]] = []
     for result in results:
         kept = [v for v in result.violations if v.layer == "recording" or not recording_only]
@@ -29,7 +29,17 @@ def check_table(results: list[SessionReplay], *, recording_only: bool) -> TableR
         groups = Counter((v.layer != "recording", v.code, v.severity, v.layer) for v in kept)
         first = {(v.layer != "recording", v.code, v.severity, v.layer): v for v in reversed(kept)}
         for key, count in sorted(groups.items()):
-            rows.append((short_name(result.source), key[1], BY_CODE[key[1]].name, key[2], key[3], count, first[key].line))
+            rows.append(
+                (
+                    short_name(result.source),
+                    key[1],
+                    BY_CODE[key[1]].name,
+                    key[2],
+                    key[3],
+                    count,
+                    first[key].line,
+                )
+            )
     severities = Counter(v["severity"] for s in sessions for v in s["violations"])
     layers = Counter(v["severity"] for s in sessions for v in s["violations"] if v["layer"] != "recording")
     totals = {
@@ -51,10 +61,17 @@ def check_table(results: list[SessionReplay], *, recording_only: bool) -> TableR
 
 def layers_table() -> TableResult:
     """`compactlab layers`."""
-    rows = tuple((number, info.name, info.default, f"[{info.table}]", info.does) for number, info in enumerate(LAYERS, 1))
+    rows = tuple(
+        (number, info.name, info.default, f"[{info.table}]", info.does)
+        for number, info in enumerate(LAYERS, 1)
+    )
     document = {"schema": "compactlab.layers/1", "layers": [info._asdict() for info in LAYERS]}
     lines = ("Each layer looks at what the one before it left. Settings: compactlab config schema",)
-    return TableResult(document, (("Layers, in their order", ("", "layer", "default", "settings", "what it does"), rows),), lines)
+    return TableResult(
+        document,
+        (("Layers, in their order", ("", "layer", "default", "settings", "what it does"), rows),),
+        lines,
+    )
 
 
 def explain_table(code: str) -> TableResult:
@@ -69,7 +86,9 @@ def explain_table(code: str) -> TableResult:
     if found is None:
         near = get_close_matches(wanted, BY_CODE, 1, 0.5) or get_close_matches(code.lower(), by_name, 1, 0.4)
         hint = f": did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"no invariant {code!r}{hint} (codes run from {CATALOG[0].code} to {CATALOG[-1].code})")
+        raise UsageError(
+            f"no invariant {code!r}{hint} (codes run from {CATALOG[0].code} to {CATALOG[-1].code})"
+        )
     facts = [("rule", found.rule), ("severity", found.severity)]
     if found.api_error:
         facts.append(("the API says", found.api_error))

@@ -35,7 +35,16 @@ class Checks:
         """What the history gained; needed to tell a split response from one still arriving."""
         self._pending += items
 
-    def applied(self, plan: Plan, view: View, before: list[int], call: int, config: Config, sizes: tuple[int, int], auto: int) -> None:
+    def applied(
+        self,
+        plan: Plan,
+        view: View,
+        before: list[int],
+        call: int,
+        config: Config,
+        sizes: tuple[int, int],
+        auto: int,
+    ) -> None:
         """After a layer's plan. `before`: the items it worked on; `sizes`: tokens before and after, with overhead."""
         if isinstance(plan, Replace):
             if plan.layer == "micro" and not config.micro.api.enabled:
@@ -73,14 +82,20 @@ class Checks:
     def size(self, sent: int, window: int, blocking: int, call: int, layer: str) -> None:
         """CL301 for the size that goes out, in tokens."""
         if sent > window:
-            self._tell([Broken("CL301", "window", -1, f"{sent} tokens do not fit the window of {window}")], call, layer)
+            self._tell(
+                [Broken("CL301", "window", -1, f"{sent} tokens do not fit the window of {window}")],
+                call,
+                layer,
+            )
         elif sent > blocking:
             text = f"{sent} tokens are over the blocking limit of {blocking}"
             self._tell([Broken("CL301", "blocking", -1, text, "warning")], call, layer)
 
     def thrashing(self, call: int) -> None:
         """CL304: the thrash guard stopped auto-compact."""
-        self._tell([Broken("CL304", "thrash", -1, "refilled within a few calls, again and again")], call, "auto")
+        self._tell(
+            [Broken("CL304", "thrash", -1, "refilled within a few calls, again and again")], call, "auto"
+        )
 
     def _tell(self, found: list[Broken], call: int, layer: str) -> None:
         for broken in found:

@@ -7,13 +7,13 @@ from typing import Any
 
 from compactlab.config.load import Settings
 from compactlab.engine.checks import baseline, recording_faults
-from compactlab.engine.replay import token_table
 from compactlab.engine.tables import short_name
 from compactlab.errors import UsageError
 from compactlab.model.results import TableResult
 from compactlab.model.transcript import Transcript
 from compactlab.tokens.limits import find_window
 from compactlab.tokens.session import Session
+from compactlab.tokens.table import token_table
 
 #: Rows shown of a ranking; the JSON holds all of them.
 SHOWN = 12
@@ -142,7 +142,9 @@ def segment_range(transcript: Transcript, segment: int | None) -> tuple[int, int
     cuts = [0, *[boundary.index for boundary in transcript.boundaries], len(transcript.messages)]
     count = len(cuts) - 1
     if not -count <= segment < count:
-        raise UsageError(f"{transcript.source}: no segment {segment}; it has {count} (0 to {count - 1}, or -1 for the last)")
+        raise UsageError(
+            f"{transcript.source}: no segment {segment}; it has {count} (0 to {count - 1}, or -1 for the last)"
+        )
     number = segment % count
     return cuts[number], cuts[number + 1]
 
@@ -220,7 +222,14 @@ def _session_tables(d: dict[str, Any], name: str) -> list[Any]:
     largest = tuple((r["line"], r["tool"], r["tokens"], r["target"][:40]) for r in d["largest_results"][:5])
     tables.append(("Largest results", ("line", "tool", "tokens", "target"), largest))
     compactions = tuple(
-        (c["line"], c["trigger"], c["pre_tokens"], c["next_context"], c["preserved"], c["tail_missing"] or "whole")
+        (
+            c["line"],
+            c["trigger"],
+            c["pre_tokens"],
+            c["next_context"],
+            c["preserved"],
+            c["tail_missing"] or "whole",
+        )
         for c in d["compactions"]
     )
     columns = ("line", "trigger", "before", "next call", "kept", "tail")
@@ -234,7 +243,12 @@ def _session_tables(d: dict[str, Any], name: str) -> list[Any]:
 def _session_lines(d: dict[str, Any]) -> list[str]:
     lines = [f"{d['source']}: line {bad['line']}: {bad['reason']}" for bad in d["malformed"][:5]]
     if d["abandoned_messages"]:
-        lines.append(f"{d['abandoned_messages']} messages on abandoned branches are left out (from line {d['abandoned_branches'][0]}).")
+        lines.append(
+            f"{d['abandoned_messages']} messages on abandoned branches are left out "
+            f"(from line {d['abandoned_branches'][0]})."
+        )
     if d["lost_tokens"]:
-        lines.append(f"The session began before this file: {d['lost_tokens']:,} tokens of history are not in it.")
+        lines.append(
+            f"The session began before this file: {d['lost_tokens']:,} tokens of history are not in it."
+        )
     return lines

@@ -49,7 +49,9 @@ class MicroValidation:
         self._log = ResultsLog()
         self._fed = index
 
-    def call(self, index: int, number: int, version: str, running: int, config: Config, limits: Thresholds) -> None:
+    def call(
+        self, index: int, number: int, version: str, running: int, config: Config, limits: Thresholds
+    ) -> None:
         """The gap before the message at `index`: compare the record that stands in it with the prediction."""
         settings = config.micro.tokens
         tools = frozenset(config.micro.compactable_tools)

@@ -11,10 +11,10 @@ from typing import Any
 
 from compactlab.config.load import Settings
 from compactlab.config.schema import Config
-from compactlab.engine.apply import append, apply, effective_tokens
+from compactlab.engine.apply import append, apply
+from compactlab.engine.boundaries import boundary_result, honour, kept_ids
 from compactlab.engine.checks import Checks
 from compactlab.engine.cost import Bill
-from compactlab.engine.recorded import honour, kept_ids
 from compactlab.engine.running import tail_estimate
 from compactlab.layers import reactive
 from compactlab.layers.auto import Auto
@@ -27,21 +27,13 @@ from compactlab.layers.snip import Snip
 from compactlab.memory.schedule import MemorySchedule
 from compactlab.model.clock import seconds
 from compactlab.model.plan import Compact, Plan, Replace
-from compactlab.model.results import BoundaryResult, LayerResult, TimelineRow
+from compactlab.model.results import BoundaryResult, TimelineRow
 from compactlab.model.transcript import Boundary, Call, Transcript
 from compactlab.model.view import View
 from compactlab.tokens.limits import Thresholds, Window, find_window, thresholds
 from compactlab.tokens.output import output_figure
 from compactlab.tokens.session import Session
-from compactlab.tokens.table import TokenTable, build_table, choose_counter
-
-
-def token_table(transcript: Transcript, config: Config) -> TokenTable:
-    """The session's table by the configured counter ("auto": recorded where the usage allows it)."""
-    counter = config.tokens.counter
-    if counter == "auto":
-        counter = choose_counter(transcript)
-    return build_table(transcript, counter, config.tokens.chars_per_token, config.tokens.image_tokens)
+from compactlab.tokens.table import token_table
 
 
 class Replay:
@@ -133,7 +125,11 @@ class Replay:
         """What the history gained since the last call; returns the new ids in order."""
         view, tokens, messages = self.view, self.session.tokens, self.session.messages
         skipped, honoured = self._skipped, self._honoured
-        new = [item for item in range(self._cursor, end) if item not in skipped] if skipped else range(self._cursor, end)
+        new = (
+            [item for item in range(self._cursor, end) if item not in skipped]
+            if skipped
+            else range(self._cursor, end)
+        )
         fresh: list[int] = []
         for item in new:
             kind = messages[item].kind
@@ -233,9 +229,11 @@ class Replay:
         self.bill.edited(session, view, plan, step)
         apply(session, view, plan)
         size_after = self.overhead + view.size
-        self.checks.applied(plan, view, before, step.call, step.config, (size_before, size_after), step.limits.auto)
+        self.checks.applied(
+            plan, view, before, step.call, step.config, (size_before, size_after), step.limits.auto
+        )
         if isinstance(plan, Compact):
-            self.boundaries.append(_boundary(session, view, plan, before, step.call))
+            self.boundaries.append(boundary_result(session, view, plan, before, step.call))
             for layer in self.layers:
                 if layer is not self.auto:
                     layer.reset(session, view)
@@ -290,7 +288,9 @@ class Replay:
         row["events"] = events
         self.timeline.append(row)
         if sent > step.limits.blocking:
-            self.checks.size(sent, step.limits.window, step.limits.blocking, index, "auto" if compacted else "window")
+            self.checks.size(
+                sent, step.limits.window, step.limits.blocking, index, "auto" if compacted else "window"
+            )
         figure = output_figure(self.transcript, call, self.session.table, step.config.tokens.output_figure)
         self.bill.end(call, step.config, raw, sent, figure.tokens)
         self._sent, self._output = sent, figure.tokens
@@ -300,36 +300,3 @@ class Replay:
         """The auto-compact threshold of the last call, in tokens; 0 where there is no call."""
         calls = self.transcript.calls
         return self._settings(calls[-1])[1].auto if calls else 0
-
-    def layer_results(self) -> tuple[LayerResult, ...]:
-        """One row a layer, in their order; what the reactive path saves is part of auto's column."""
-        return tuple(
-            LayerResult(name, self.fired[name], self.saved[name], dict(sorted(self.reasons[name].items())))
-            for name in (*COLUMNS, "reactive")
-        )
-
-
-def _boundary(session: Session, view: View, plan: Compact, before: list[int], call: int) -> BoundaryResult:
-    cut = plan.cut
-    uuid = {item: session.messages[item].uuid for item in (before[-1], *plan.kept[:1])} if before else {}
-    return BoundaryResult(
-        call=call,
-        before_uuid=uuid.get(before[-1], "") if before else "",
-        layer=plan.layer,
-        path=cut.path if cut.trigger == "auto" else "manual",
-        trigger=cut.trigger,
-        pre_tokens=cut.pre_tokens,
-        post_tokens=cut.post_tokens,
-        threshold=cut.threshold,
-        summarized_uuid=None if cut.summarized is None else session.messages[cut.summarized].uuid,
-        start_index=cut.start_index,
-        start_uuid=uuid[plan.kept[0]] if plan.kept else None,
-        wanted_index=cut.wanted_index,
-        floor_index=cut.floor_index,
-        kept_messages=len(plan.kept),
-        kept_tokens=sum(effective_tokens(session, view, item) for item in plan.kept),
-        summary_tokens=session.tokens[plan.head[-1]],
-        fallback_reason=cut.fallback_reason,
-        discovered_tools=cut.discovered_tools,
-        restored_tokens=sum(session.tokens[item] for item in plan.tail),
-    )

@@ -6,7 +6,8 @@ from typing import Any
 
 from compactlab.engine.checks import recording_faults
 from compactlab.engine.replay import Replay
-from compactlab.model.results import SessionReplay, Violation
+from compactlab.layers.catalog import COLUMNS
+from compactlab.model.results import LayerResult, SessionReplay, Violation
 from compactlab.profiles.prices import as_of
 from compactlab.tokens.limits import limit_warnings
 
@@ -36,11 +37,19 @@ def session_result(run: Replay, *, faults: bool = False) -> SessionReplay:
         calls=len(transcript.calls),
         malformed=tuple({"line": bad.line, "reason": bad.reason} for bad in transcript.malformed),
         totals=_totals(run),
-        layers=run.layer_results(),
+        layers=_layers(run),
         boundaries=tuple(run.boundaries),
         violations=tuple(violations),
         timeline=tuple(run.timeline),
         notes=_notes(run, version),
+    )
+
+
+def _layers(run: Replay) -> tuple[LayerResult, ...]:
+    """One row a layer, in their order; what the reactive path saves is part of auto's column."""
+    return tuple(
+        LayerResult(name, run.fired[name], run.saved[name], dict(sorted(run.reasons[name].items())))
+        for name in (*COLUMNS, "reactive")
     )
 
 
@@ -86,11 +95,15 @@ def _notes(run: Replay, version: str | None) -> tuple[str, ...]:
         notes.append("this is a subagent's sidechain, replayed because it is the input")
     if transcript.abandoned:
         lines = ", ".join(map(str, transcript.branches[:3]))
-        notes.append(f"{transcript.abandoned} messages on abandoned branches are left out (from line {lines})")
+        notes.append(
+            f"{transcript.abandoned} messages on abandoned branches are left out (from line {lines})"
+        )
     if run.bill.models:
         notes.append(f"cost: list prices as of {as_of()} for {', '.join(sorted(run.bill.models))}")
     if transcript.calls:
-        notes += limit_warnings(run.settings.for_version(version), run.window.tokens, transcript.calls[-1].model)
+        notes += limit_warnings(
+            run.settings.for_version(version), run.window.tokens, transcript.calls[-1].model
+        )
     return tuple(notes)
 
 

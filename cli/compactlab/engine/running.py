@@ -41,7 +41,11 @@ def _reminder(session: Session, item: int) -> int:
     """What early versions left out of a Read result that ends with a reminder."""
     left_out = 0
     for block in session.messages[item].blocks:
-        if block.kind == "tool_result" and session.tool_names.get(block.tool_id) == "Read" and has_reminder(block):
+        if (
+            block.kind == "tool_result"
+            and session.tool_names.get(block.tool_id) == "Read"
+            and has_reminder(block)
+        ):
             left_out += min(REMINDER_TOKENS, session.table.estimate_of(block))
     return left_out
 
@@ -54,6 +58,4 @@ def recorded_size(
     if call is None:
         return Running(estimate, "exact")
     figure = output_figure(transcript, call, session.table, config.tokens.output_figure)
-    return Running(
-        call.usage.context + figure.tokens + estimate, "output" if figure.estimated else "exact"
-    )
+    return Running(call.usage.context + figure.tokens + estimate, "output" if figure.estimated else "exact")

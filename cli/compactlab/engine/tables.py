@@ -8,6 +8,9 @@ from compactlab.engine.micro_validate import MicroRow
 from compactlab.engine.validate import BoundaryRow, Validation, totals
 from compactlab.model.results import TableResult
 
+#: Title, columns, rows.
+Table = tuple[str, tuple[str, ...], tuple[tuple[Any, ...], ...]]
+
 _UNCERTAINTY = {
     "exact": "exact: the file holds every figure",
     "output": "output: the last output figure is a stub in the file and is estimated",
@@ -32,10 +35,20 @@ def validation_table(found: list[Validation]) -> TableResult:
         }
         for v in found
     ]
-    tables = [
+    tables: list[Table] = [
         (
             "Recorded compactions",
-            ("session", "line", "version", "trigger", "recorded", "predicted", "error", "verdict", "certainty"),
+            (
+                "session",
+                "line",
+                "version",
+                "trigger",
+                "recorded",
+                "predicted",
+                "error",
+                "verdict",
+                "certainty",
+            ),
             tuple(_boundary_cells(v, row) for v in found for row in v.rows),
         )
     ]
@@ -44,7 +57,18 @@ def validation_table(found: list[Validation]) -> TableResult:
         tables.append(
             (
                 "Recorded micro-compactions",
-                ("session", "line", "version", "results", "same ids", "saved", "predicted", "pre", "pred. pre", "verdict"),
+                (
+                    "session",
+                    "line",
+                    "version",
+                    "results",
+                    "same ids",
+                    "saved",
+                    "predicted",
+                    "pre",
+                    "pred. pre",
+                    "verdict",
+                ),
                 micro,
             )
         )
@@ -91,7 +115,10 @@ def short_name(source: str) -> str:
 
 def _lines(found: list[Validation], summed: dict[str, Any]) -> tuple[str, ...]:
     if not summed["boundaries"] and not any(v.rows for v in found):
-        return ("No recorded compaction in these sessions.", f"{summed['calls']} calls, {summed['false_alarms']} false alarms.")
+        return (
+            "No recorded compaction in these sessions.",
+            f"{summed['calls']} calls, {summed['false_alarms']} false alarms.",
+        )
     knowable = summed["boundaries"] - summed["unknowable"]
     lines = [
         f"{summed['hit']} of {knowable} knowable automatic compactions found at the same call; "

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from compactlab.config.load import Settings
 from compactlab.config.schema import Config
 from compactlab.engine.micro_validate import MicroRow, MicroValidation
-from compactlab.engine.replay import token_table
 from compactlab.engine.running import Running, recorded_size
 from compactlab.model.transcript import Boundary, Call, Transcript
 from compactlab.tokens.limits import Thresholds, find_window, thresholds
 from compactlab.tokens.session import Session
+from compactlab.tokens.table import token_table
 
 
 class BoundaryRow(NamedTuple):

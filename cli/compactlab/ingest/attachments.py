@@ -70,7 +70,9 @@ def _file(attachment: Mapping[str, Any]) -> list[str]:
 _RENDERED: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "file": _file,
     "nested_memory": lambda a: (
-        _text(a["content"].get("content")) if isinstance(a.get("content"), Mapping) else _text(a.get("content"))
+        _text(a["content"].get("content"))
+        if isinstance(a.get("content"), Mapping)
+        else _text(a.get("content"))
     ),
     "hook_success": _field("content"),
     "hook_additional_context": _field("content"),

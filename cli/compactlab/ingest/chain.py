@@ -7,6 +7,7 @@ Every step is linear in the number of records.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,9 @@ def main_chain(records: list[Message]) -> Chain:
     branches = tuple(
         record.line
         for i, record in enumerate(records)
-        if not included[i] and record.role in ("user", "assistant") and _starts_branch(record, position, included)
+        if not included[i]
+        and record.role in ("user", "assistant")
+        and _starts_branch(record, position, included)
     )
     return Chain(order, tuple(faults), abandoned, branches)
 
@@ -102,7 +105,9 @@ def _walk(records: list[Message], position: dict[str, int], leaf: int) -> tuple[
     return path, faults
 
 
-def _parent_of(record: Message, index: int, position: dict[str, int], redirect: dict[str, list[tuple[int, int]]]) -> int | None:
+def _parent_of(
+    record: Message, index: int, position: dict[str, int], redirect: dict[str, list[tuple[int, int]]]
+) -> int | None:
     """Index of the parent; -1 where the link is missing, None at the session's true start."""
     if record.kind == "boundary" and not record.parent:
         logical = record.meta.get("logicalParentUuid")
@@ -113,7 +118,9 @@ def _parent_of(record: Message, index: int, position: dict[str, int], redirect: 
             if parent < boundary < summary < index:
                 return summary
         return parent
-    starts = index == 0 or record.kind in ("prompt", "meta", "summary") or record.role in ("attachment", "system")
+    starts = (
+        index == 0 or record.kind in ("prompt", "meta", "summary") or record.role in ("attachment", "system")
+    )
     return None if starts else -1
 
 
@@ -136,7 +143,9 @@ def _redirects(records: list[Message], position: dict[str, int]) -> dict[str, li
 
 def _recover(records: list[Message], position: dict[str, int], included: bytearray) -> None:
     """Adds the siblings that a single-parent walk loses, in file order."""
-    responses = {records[i].response_id for i in range(len(records)) if included[i] and records[i].response_id}
+    responses = {
+        records[i].response_id for i in range(len(records)) if included[i] and records[i].response_id
+    }
     uses = {
         block.tool_id
         for i, record in enumerate(records)
@@ -161,7 +170,7 @@ def _recover(records: list[Message], position: dict[str, int], included: bytearr
 
 def _ordered(path: list[int], included: bytearray) -> tuple[int, ...]:
     """File order, except that a child never comes before its parent on the path."""
-    monotone = all(a < b for a, b in zip(path, path[1:], strict=False))
+    monotone = all(a < b for a, b in itertools.pairwise(path))
     indices = [i for i in range(len(included)) if included[i]]
     if monotone:
         return tuple(indices)

@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -22,9 +22,23 @@ from compactlab.model.transcript import Malformed
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
 _CHUNK = 1 << 18
+_PROGRESS = b'"type":"progress","data":{'
+_PROGRESS_HEAD = re.compile(
+    rb'\{"parentUuid":(?:null|"([0-9a-f-]{36})"),"isSidechain":false,[^{}]*"type":"progress","data":\{'
+)
+_PROGRESS_TAIL = re.compile(rb',"uuid":"([0-9a-f-]{36})"\}$')
+_TAIL_LENGTH = len(b',"uuid":""}') + 36
 _BAD_ESCAPE = re.compile(r'\\(u(?![0-9a-fA-F]{4})|[^"\\/bfnrtu])|\\\\|\\.', re.DOTALL)
 #: Looked for at the head of a line only: a whole scan would cost a tenth of the parsing.
 _REPEATED_KEYS = b'"parentUuid":'
+
+
+class Bytes(Protocol):
+    """All that is needed of a binary stream."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; empty at the end."""
+        ...
 
 
 class LineReader:
@@ -35,7 +49,7 @@ class LineReader:
     and `damage` says why the stream ended early, or "".
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: Bytes) -> None:
         self._stream = stream
         self._sha = hashlib.sha256()
         self.malformed: list[Malformed] = []
@@ -53,6 +67,12 @@ class LineReader:
         loads = orjson.loads
         for line in self._lines():
             self.lines += 1
+            if line.find(_PROGRESS, 0, 1024) > 0:
+                short = progress_record(line)
+                if short is not None:
+                    self.readable += 1
+                    yield self.lines, short
+                    continue
             try:
                 value = loads(line)
             except orjson.JSONDecodeError:
@@ -96,7 +116,9 @@ class LineReader:
             try:
                 chunk = self._stream.read(_CHUNK)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                self.damage = "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
+                self.damage = (
+                    "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
+                )
                 return
             if not chunk:
                 return
@@ -130,6 +152,24 @@ class LineReader:
         if repeated:
             names = ", ".join(sorted(repeated))
             self.malformed.append(Malformed(number, f"repeated key {names}: the last one is used"))
+
+
+def progress_record(line: bytes) -> dict[str, Any] | None:
+    """A progress record of the main thread by its two ends alone, None for any other line.
+
+    Nothing of it but the links is used, and these lines are a sixth of a file's bytes. No brace stands
+    between the start and `data`, so the links found there are the record's own.
+    """
+    head = _PROGRESS_HEAD.match(line)
+    tail = _PROGRESS_TAIL.match(line, len(line) - _TAIL_LENGTH)
+    if head is None or tail is None:
+        return None
+    parent = head[1]
+    return {
+        "type": "progress",
+        "uuid": tail[1].decode(),
+        "parentUuid": parent.decode() if parent else None,
+    }
 
 
 def salvage(line: bytes) -> tuple[list[dict[str, Any]], str]:

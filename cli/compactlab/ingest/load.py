@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from compactlab.ingest.lines import LineReader
+from compactlab.ingest.lines import Bytes, LineReader
 from compactlab.ingest.records import parse_record
 from compactlab.ingest.session import build
 from compactlab.model.transcript import Fault, Malformed, Message, Transcript
@@ -57,7 +57,7 @@ def load_stream(stream: IO[bytes], source: str) -> Loaded:
         return _read(unpacked, source)
 
 
-def _read(stream: IO[bytes], source: str) -> Loaded:
+def _read(stream: Bytes, source: str) -> Loaded:
     reader = LineReader(stream)
     collected = _Collected()
     types = collected.types
@@ -76,7 +76,9 @@ def _read(stream: IO[bytes], source: str) -> Loaded:
     return Loaded(sessions, _problem(source, reader, sessions, reader.damage))
 
 
-def _problem(source: str, reader: LineReader, sessions: tuple[Transcript, ...], damage: str) -> InputProblem | None:
+def _problem(
+    source: str, reader: LineReader, sessions: tuple[Transcript, ...], damage: str
+) -> InputProblem | None:
     held = any(message.role in ("user", "assistant") for session in sessions for message in session.messages)
     if damage:
         rest = "what came before is used" if held else "nothing could be used"
@@ -87,8 +89,12 @@ def _problem(source: str, reader: LineReader, sessions: tuple[Transcript, ...], 
         return InputProblem(source, "the file is empty: give a transcript .jsonl")
     if reader.readable == 0:
         first = reader.malformed[0] if reader.malformed else Malformed(1, "blank")
-        return InputProblem(f"{source}:{first.line}", f"no line is a JSON object ({first.reason}): not a transcript")
-    return InputProblem(f"{source}:1", "no user or assistant record with a uuid: not a transcript of this kind")
+        return InputProblem(
+            f"{source}:{first.line}", f"no line is a JSON object ({first.reason}): not a transcript"
+        )
+    return InputProblem(
+        f"{source}:1", "no user or assistant record with a uuid: not a transcript of this kind"
+    )
 
 
 class _Collected:
@@ -119,15 +125,23 @@ class _Collected:
         self._root[message.uuid] = root
         self._side.setdefault(agent if isinstance(agent, str) else root, []).append(message)
 
-    def sessions(self, source: str, digest: str, malformed: tuple[Malformed, ...], size: int) -> Iterator[Transcript]:
+    def sessions(
+        self, source: str, digest: str, malformed: tuple[Malformed, ...], size: int
+    ) -> Iterator[Transcript]:
         faults = []
         if self._repeated:
             first = self._repeated[0]
             count = len(self._repeated)
-            faults = [Fault("CL903", first.line, first.uuid, f"uuid seen before ({count} repeated records left out)")]
+            faults = [
+                Fault(
+                    "CL903", first.line, first.uuid, f"uuid seen before ({count} repeated records left out)"
+                )
+            ]
         threads = [(source, self._main, False)] if self._main else []
         alone = not self._main and len(self._side) == 1
-        threads += [(source if alone else f"{source}#{name}", side, True) for name, side in self._side.items()]
+        threads += [
+            (source if alone else f"{source}#{name}", side, True) for name, side in self._side.items()
+        ]
         for index, (name, records, sidechain) in enumerate(threads):
             yield build(
                 records,

@@ -33,7 +33,9 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
         parent = ""
     if role == "progress":
         return Message(uuid, parent, role, "", line, "", (), "", None, "", "", _NOTHING)
-    kind, blocks, response_id, usage, model = "", (), "", None, ""
+    kind = response_id = model = ""
+    blocks: tuple[Block, ...] = ()
+    usage: Usage | None = None
     meta: Mapping[str, Any] = _NOTHING
     if role == "assistant" or role == "user":
         message = get("message")
@@ -60,7 +62,9 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
     elif role == "system":
         meta = record
         subtype = _string(get("subtype")) or "system"
-        kind = {"compact_boundary": "boundary", "microcompact_boundary": "micro_boundary"}.get(subtype, subtype)
+        kind = {"compact_boundary": "boundary", "microcompact_boundary": "micro_boundary"}.get(
+            subtype, subtype
+        )
     return Message(
         uuid,
         parent,

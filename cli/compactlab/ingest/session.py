@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 
@@ -112,7 +113,9 @@ def _boundaries(messages: tuple[Message, ...], known: set[str]) -> tuple[Boundar
     places = [index for index, message in enumerate(messages) if message.kind == "boundary"]
     if not places:
         return ()
-    answered = {b.tool_id for m in messages if m.kind == "result" for b in m.blocks if b.kind == "tool_result"}
+    answered = {
+        b.tool_id for m in messages if m.kind == "result" for b in m.blocks if b.kind == "tool_result"
+    }
     found = []
     for index in places:
         message = messages[index]
@@ -199,16 +202,26 @@ def _micro_boundaries(messages: tuple[Message, ...]) -> tuple[MicroBoundary, ...
 
 def _message_faults(messages: tuple[Message, ...], known: set[str]) -> list[Fault]:
     faults = []
-    back = [(a, b) for a, b in zip(messages, messages[1:], strict=False) if a.timestamp > b.timestamp > ""]
+    back = [(a, b) for a, b in itertools.pairwise(messages) if a.timestamp > b.timestamp > ""]
     if back:
         first = back[0][1]
         faults.append(
-            Fault("CL905", first.line, first.uuid, f"time runs backwards here ({len(back)} such places in the file)")
+            Fault(
+                "CL905",
+                first.line,
+                first.uuid,
+                f"time runs backwards here ({len(back)} such places in the file)",
+            )
         )
     for message in messages:
         logical = message.meta.get("logicalParentUuid") if message.kind == "boundary" else None
         if isinstance(logical, str) and logical not in known:
             faults.append(
-                Fault("CL907", message.line, message.uuid, "the message before this compaction is not in the file")
+                Fault(
+                    "CL907",
+                    message.line,
+                    message.uuid,
+                    "the message before this compaction is not in the file",
+                )
             )
     return faults

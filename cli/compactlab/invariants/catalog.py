@@ -67,7 +67,7 @@ CATALOG: tuple[Invariant, ...] = (
         "first-not-user",
         "error",
         "The first message of a request is a user message.",
-        "messages: first message must use the \"user\" role",
+        'messages: first message must use the "user" role',
         "Begin with the summary, or with a marker, when the oldest messages are dropped.",
     ),
     Invariant(
@@ -75,7 +75,7 @@ CATALOG: tuple[Invariant, ...] = (
         "role-run",
         "error",
         "After merging no two neighbouring messages share a role.",
-        "messages: roles must alternate between \"user\" and \"assistant\"",
+        'messages: roles must alternate between "user" and "assistant"',
         "Leave a user message (a marker) where one was taken out between two responses.",
     ),
     Invariant(
@@ -151,7 +151,14 @@ CATALOG: tuple[Invariant, ...] = (
         "",
         "Look at the pair that pulled the cut back: it spans an earlier compaction.",
     ),
-    Invariant("CL402", "stale-boundary-kept", "error", "No old boundary record is among the kept messages.", "", _LAYER),
+    Invariant(
+        "CL402",
+        "stale-boundary-kept",
+        "error",
+        "No old boundary record is among the kept messages.",
+        "",
+        _LAYER,
+    ),
     Invariant(
         "CL403",
         "segment-broken",
@@ -219,7 +226,9 @@ CATALOG: tuple[Invariant, ...] = (
         "",
         "Nothing to do: the order of the file counts, not the clock.",
     ),
-    Invariant("CL906", "malformed-line", "info", "A line could not be read, or not as it stands.", "", _RECORDING),
+    Invariant(
+        "CL906", "malformed-line", "info", "A line could not be read, or not as it stands.", "", _RECORDING
+    ),
     Invariant(
         "CL907",
         "lost-tail",

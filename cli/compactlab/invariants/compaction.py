@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from compactlab.config.schema import Config
@@ -19,7 +20,9 @@ def check_compaction(
     summary = plan.head[-1] if plan.head else -1
     if cut.trigger == "auto" and cut.path != "reactive" and size_after >= auto:
         found.append(
-            Broken("CL302", "size", summary, f"{size_after} tokens after the compaction, the threshold is {auto}")
+            Broken(
+                "CL302", "size", summary, f"{size_after} tokens after the compaction, the threshold is {auto}"
+            )
         )
     if size_after >= size_before:
         found.append(Broken("CL303", "size", summary, f"{size_before} tokens before, {size_after} after"))
@@ -34,18 +37,28 @@ def _structure(session: Session, plan: Compact, before: Sequence[int]) -> list[B
     if plan.kept and cut.start_index < cut.floor_index:
         needed = cut.wanted_index >= cut.floor_index
         why = "as far as tool pairs and responses need it" if needed else "without need"
-        text = f"kept from position {cut.start_index}, the last boundary stands at {cut.floor_index - 1}: {why}"
+        text = (
+            f"kept from position {cut.start_index}, the last boundary stands at {cut.floor_index - 1}: {why}"
+        )
         found.append(Broken("CL401", "floor", plan.kept[0], text, "warning" if needed else ""))
     for item in plan.kept:
         if session.messages[item].kind == "boundary":
             found.append(Broken("CL402", str(item), item, "an old boundary record is kept"))
     position = {item: index for index, item in enumerate(before)}
     order = [position.get(item, -1) for item in plan.kept]
-    if any(index < 0 for index in order) or any(a >= b for a, b in zip(order, order[1:], strict=False)):
-        found.append(Broken("CL403", "order", plan.kept[0], "the kept messages are not a part of the list in its order"))
+    if any(index < 0 for index in order) or any(a >= b for a, b in itertools.pairwise(order)):
+        found.append(
+            Broken(
+                "CL403", "order", plan.kept[0], "the kept messages are not a part of the list in its order"
+            )
+        )
     kinds = [session.messages[item].kind for item in plan.head]
     if kinds.count("summary") != 1 or kinds[:1] != ["boundary"]:
-        found.append(Broken("CL404", "head", plan.head[0] if plan.head else -1, f"the boundary is followed by {kinds[1:]}"))
+        found.append(
+            Broken(
+                "CL404", "head", plan.head[0] if plan.head else -1, f"the boundary is followed by {kinds[1:]}"
+            )
+        )
     return found
 
 
@@ -74,11 +87,15 @@ def check_restored(session: Session, plan: Compact, config: Config) -> list[Brok
     """CL506: restored files within their caps, by the estimate."""
     settings = config.auto.full
     sizes = [session.estimate[item] for item in plan.tail]
-    if len(sizes) <= settings.max_files and sum(sizes) <= settings.files_budget and (
-        not sizes or max(sizes) <= settings.file_tokens
+    if (
+        len(sizes) <= settings.max_files
+        and sum(sizes) <= settings.files_budget
+        and (not sizes or max(sizes) <= settings.file_tokens)
     ):
         return []
-    return [Broken("CL506", "files", plan.tail[0], f"{len(sizes)} restored files of {sum(sizes)} tokens in all")]
+    return [
+        Broken("CL506", "files", plan.tail[0], f"{len(sizes)} restored files of {sum(sizes)} tokens in all")
+    ]
 
 
 def check_cleared(session: Session, plan: Replace, tools: frozenset[str]) -> list[Broken]:
@@ -88,5 +105,12 @@ def check_cleared(session: Session, plan: Replace, tools: frozenset[str]) -> lis
         block = session.messages[item.message].blocks[item.block]
         name = session.tool_names.get(block.tool_id, "")
         if block.kind == "tool_result" and name not in tools:
-            found.append(Broken("CL508", block.tool_id, item.message, f"a result of {name or 'an unknown tool'} was cleared"))
+            found.append(
+                Broken(
+                    "CL508",
+                    block.tool_id,
+                    item.message,
+                    f"a result of {name or 'an unknown tool'} was cleared",
+                )
+            )
     return found

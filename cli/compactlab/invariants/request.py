@@ -55,7 +55,9 @@ def check_request(wire: list[WireMessage]) -> list[Broken]:
     """Every rule of the shape, in one pass over the request."""
     found: list[Broken] = []
     if wire and wire[0].role != "user":
-        found.append(Broken("CL106", "first", _source(wire[0]), "the request begins with an assistant message"))
+        found.append(
+            Broken("CL106", "first", _source(wire[0]), "the request begins with an assistant message")
+        )
     uses: set[str] = set()
     results: set[str] = set()
     before: WireMessage | None = None
@@ -133,7 +135,12 @@ def response_lines(messages: list[Message], items: Iterable[int]) -> Counter[str
 def check_split(here: Mapping[str, int], whole: Mapping[str, int], first: Mapping[str, int]) -> list[Broken]:
     """CL201: `here` counts lines in the request, `whole` lines recorded so far; `first` names a message id."""
     return [
-        Broken("CL201", response, first.get(response, -1), f"{count} of {whole[response]} lines of a response are sent")
+        Broken(
+            "CL201",
+            response,
+            first.get(response, -1),
+            f"{count} of {whole[response]} lines of a response are sent",
+        )
         for response, count in here.items()
         if count != whole.get(response, count)
     ]

@@ -28,7 +28,11 @@ def check_thinking(
     key = messages[lines[0]].response_id
     thinking = [(line, index) for line, index, block in blocks if block.kind in _THINKING]
     if any(place in replaced for place in thinking):
-        found.append(Broken("CL202", key, thinking[0][0], "thinking of the last response was changed or removed"))
+        found.append(
+            Broken("CL202", key, thinking[0][0], "thinking of the last response was changed or removed")
+        )
     if thinking and blocks[0][2].kind in _THINKING and thinking[0][0] not in present:
-        found.append(Broken("CL203", key, sent[0], "the tool loop's last response no longer begins with thinking"))
+        found.append(
+            Broken("CL203", key, sent[0], "the tool loop's last response no longer begins with thinking")
+        )
     return found

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from compactlab.ingest.session import FIXED_TEXTS
 from compactlab.model.transcript import Block, Message
 
-
 #: One block with the id of the message that it came from.
 WireBlock = tuple[Block, int]
 

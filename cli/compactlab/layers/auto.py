@@ -86,4 +86,3 @@ class Auto:
         self._refills = self._refills + 1 if near and not step.manual else 0
         self._last_call = step.call
         self._reads = full.ReadState()
-

@@ -6,8 +6,8 @@ was once sent raw is never replaced later; a replaced one keeps its exact replac
 
 from __future__ import annotations
 
-from compactlab.config.schema import Config
 from compactlab.config.schema import Budget as BudgetSettings
+from compactlab.config.schema import Config
 from compactlab.ingest.text import utf16
 from compactlab.layers.layer import DISABLED, Step
 from compactlab.layers.placeholders import PERSISTED_START, preview
@@ -16,7 +16,6 @@ from compactlab.model.transcript import Block
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
 from compactlab.tokens.table import result_texts
-
 
 _NOTHING = Outcome(reason="no result that may be replaced")
 _UNDER = Outcome(reason="not over budget")

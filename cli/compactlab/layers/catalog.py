@@ -28,14 +28,21 @@ LAYERS = (
         "by profile",
         "contents of old tool results are cleared: after a pause, by cache edit, near the threshold, or by the API",
     ),
-    LayerInfo("collapse", "collapse", "off", "the oldest closed rounds become short spans; suppresses auto-compact"),
+    LayerInfo(
+        "collapse", "collapse", "off", "the oldest closed rounds become short spans; suppresses auto-compact"
+    ),
     LayerInfo(
         "auto",
         "auto",
         "on",
         "at the threshold history is replaced: by session memory and the newest messages, else by a full summary",
     ),
-    LayerInfo("reactive", "window", "on", "a call that would not fit the window loses its oldest rounds, once a turn"),
+    LayerInfo(
+        "reactive",
+        "window",
+        "on",
+        "a call that would not fit the window loses its oldest rounds, once a turn",
+    ),
 )
 
 #: The names that the timeline has a column for; reactive savings count as those of auto.

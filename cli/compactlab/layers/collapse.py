@@ -81,8 +81,10 @@ class Collapse:
     def _take_prompts(self, session: Session) -> list[int]:
         last = self._rounds[-1]
         cut = len(last)
-        while cut > 0 and session.messages[last[cut - 1]].role != "assistant" and (
-            session.messages[last[cut - 1]].kind != "result"
+        while (
+            cut > 0
+            and session.messages[last[cut - 1]].role != "assistant"
+            and (session.messages[last[cut - 1]].kind != "result")
         ):
             cut -= 1
         carried = last[cut:]
@@ -93,11 +95,14 @@ class Collapse:
         items = self._rounds[self._committed]
         self._committed += 1
         tools = Counter(
-            block.name for item in items for block in session.messages[item].blocks if block.kind == "tool_use"
+            block.name
+            for item in items
+            for block in session.messages[item].blocks
+            if block.kind == "tool_use"
         )
         used = ", ".join(f"{name} {count}x" for name, count in sorted(tools.items())) or "no tools"
         text = f"[collapsed: {len(items)} messages; {used}]"
-        saved = {layer: by for layer, by in view.saved.items()}
+        saved = dict(view.saved.items())
         tokens = sum(session.tokens[i] - sum(by.get(i, 0) for by in saved.values()) for i in items)
         if not items or tokens <= session.table.of_text(text):
             return None, 0

@@ -23,7 +23,14 @@ def padded_sizes(session: Session, view: View, items: Iterable[int], pad: Fracti
 
 
 def make_head(
-    session: Session, view: View, step: Step, *, covers: list[int], memory: bool, automatic: bool, verbatim: bool
+    session: Session,
+    view: View,
+    step: Step,
+    *,
+    covers: list[int],
+    memory: bool,
+    automatic: bool,
+    verbatim: bool,
 ) -> tuple[int, int]:
     """The boundary and the summary as new messages; returns their ids."""
     boundary = session.make("system", "boundary", "", step.now)

@@ -32,9 +32,7 @@ class Attempt(NamedTuple):
     events: tuple[str, ...]
 
 
-def compact(
-    session: Session, view: View, step: Step, reads: dict[str, int], reason: str | None
-) -> Attempt:
+def compact(session: Session, view: View, step: Step, reads: dict[str, int], reason: str | None) -> Attempt:
     """Summarise the live segment. `reads`: path -> newest Read result (id); `reason`: why path A did not serve."""
     items = view.items
     floor = last_boundary(session, items) + 1
@@ -47,9 +45,7 @@ def compact(
         return Attempt(None, (*events, "tengu_compact_failed"))
     covers = items[floor:][dropped:]
     automatic = not step.manual
-    head = make_head(
-        session, view, step, covers=covers, memory=False, automatic=automatic, verbatim=False
-    )
+    head = make_head(session, view, step, covers=covers, memory=False, automatic=automatic, verbatim=False)
     tail = restore_files(session, step, reads, step.config.auto.full)
     post = sum(padded_sizes(session, view, (*head, *tail), step.config.tokens.pad_ratio))
     cut = Cut(

@@ -12,7 +12,9 @@ from compactlab.config.schema import SessionMemory
 from compactlab.tokens.session import Session
 
 
-def wanted_start(sizes: Sequence[int], texts: Sequence[bool], start: int, floor: int, settings: SessionMemory) -> int:
+def wanted_start(
+    sizes: Sequence[int], texts: Sequence[bool], start: int, floor: int, settings: SessionMemory
+) -> int:
     """Where the kept part should begin.
 
     `sizes`: tokens of each message of the list, `texts`: whether it holds text. From `start` on everything

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from compactlab.config.schema import Config
-from compactlab.tokens.limits import Thresholds
-from compactlab.tokens.session import Session
 from compactlab.model.plan import Outcome
 from compactlab.model.view import View
+from compactlab.tokens.limits import Thresholds
+from compactlab.tokens.session import Session
 
 
 class Step(NamedTuple):

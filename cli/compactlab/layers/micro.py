@@ -41,7 +41,12 @@ class Micro:
         """The first path that fires clears; a firing that would save nothing is none."""
         settings = step.config.micro
         self._pending += step.fresh
-        if not (settings.time.enabled or settings.cached.enabled or settings.tokens.enabled or settings.api.enabled):
+        if not (
+            settings.time.enabled
+            or settings.cached.enabled
+            or settings.tokens.enabled
+            or settings.api.enabled
+        ):
             return DISABLED
         self.log.feed(session, self._pending, frozenset(settings.compactable_tools))
         self._pending = []
@@ -101,7 +106,9 @@ def _tokens(log: ResultsLog, step: Step) -> Decision:
         return [], "", "under the threshold"
     if log.uncleared <= settings.target_tokens:
         return [], "", "too little to clear"
-    chosen, saved = token_threshold_cut(log.oldest(), log.uncleared, settings.target_tokens, settings.keep_recent)
+    chosen, saved = token_threshold_cut(
+        log.oldest(), log.uncleared, settings.target_tokens, settings.keep_recent
+    )
     if saved < settings.min_saving:
         return [], "", "it would save too little"
     return chosen, "micro-compact: token threshold", ""

@@ -80,10 +80,16 @@ class ResultsLog:
             self.open -= 1
             if (entry.message, entry.block) in replaced:
                 continue
-            before = table.of_block(session.messages[entry.message], entry.block, session.tokens[entry.message])
+            before = table.of_block(
+                session.messages[entry.message], entry.block, session.tokens[entry.message]
+            )
             items.append(
                 Replacement(
-                    entry.message, entry.block, CLEARED, before - placeholder, entry.estimate - placeholder_estimate
+                    entry.message,
+                    entry.block,
+                    CLEARED,
+                    before - placeholder,
+                    entry.estimate - placeholder_estimate,
                 )
             )
         return tuple(items)

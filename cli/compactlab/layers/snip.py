@@ -132,7 +132,11 @@ def _is_trivial_round(session: Session, group: list[int], settings: SnipSettings
                     return False
                 uses.add(block.tool_id)
             elif block.kind == "tool_result":
-                if block.raw.get("is_error") is True or block.images or block.chars > settings.max_trivial_chars:
+                if (
+                    block.raw.get("is_error") is True
+                    or block.images
+                    or block.chars > settings.max_trivial_chars
+                ):
                     return False
                 results.add(block.tool_id)
             elif block.kind == "text" and (message.role == "user" or block.chars > SUBSTANCE_CHARS):

@@ -70,7 +70,7 @@ class MemorySchedule:
         return MemoryState(self._done.reach, self._done.summarized) if self._done else MemoryState(None, None)
 
     def compacted(self, context: int, head: int) -> None:
-        """A compaction succeeded: the id is void, the content stays, covering the first `head` messages of the new view."""
+        """A compaction succeeded: the id is void, the content stays and covers the new view's first `head` messages."""
         self._at_tokens = min(self._at_tokens, context)
         self._running = None
         if self._done is not None:

@@ -88,7 +88,8 @@ class Call(NamedTuple):
     timestamp: str
 
 
-class Boundary(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Boundary:
     """A recorded compaction. `index` is its message, `summary` the summary's (-1: none found).
 
     `products` are the indices of everything that the compaction itself wrote: boundary, summary,
@@ -104,7 +105,8 @@ class Boundary(NamedTuple):
     tail_missing: str
 
 
-class MicroBoundary(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MicroBoundary:
     """A recorded clearing of old tool results (2.1.12 to 2.1.22)."""
 
     index: int

@@ -13,9 +13,10 @@ class View:
     """The messages of the next request.
 
     `items`: message ids in order. `size`: their tokens by the run's counter, replacements counted, overhead
-    not; history lost before the file began counts until a compaction drops it. `replaced`: (message, block) -> new text or None for a removed block. `saved`: layer -> message ->
-    tokens that the layer's decisions save in the view as it stands; `saved_estimate`: message -> tokens of
-    the length estimate saved. `version` rises with every change other than appending.
+    not; history lost before the file began counts until a compaction drops it. `replaced`: (message,
+    block) -> new text or None for a removed block. `saved`: layer -> message -> tokens that the layer's
+    decisions save in the view as it stands, `totals` their sums; `saved_estimate`: message -> tokens of the
+    length estimate saved. `version` rises with every change other than appending.
     """
 
     items: list[int] = field(default_factory=list)

@@ -42,9 +42,9 @@ def make_summary(
 
     `replaced_estimate` (tokens) is the size of what it replaces, for `ratio:R`.
     """
-    if settings.kind == "fixed":
+    if settings.fixed_tokens is not None:
         return SummaryText("[summary of fixed size]", settings.fixed_tokens)
-    if settings.kind == "ratio":
+    if settings.ratio is not None:
         return SummaryText("[summary by ratio]", max(1, round(settings.ratio * replaced_estimate)))
     body = stub(gather(session, covers), memory=memory, size=settings.size)
     parts = [_OPENING]

@@ -28,7 +28,9 @@ def _counted(counts: dict[str, int], newest: int = 40) -> list[str]:
 
 
 def _files(facts: Facts) -> list[str]:
-    return [f"edited {name}" for name in _counted(facts.written)] + [f"read {name}" for name in _counted(facts.read)]
+    return [f"edited {name}" for name in _counted(facts.written)] + [
+        f"read {name}" for name in _counted(facts.read)
+    ]
 
 
 def _request(facts: Facts) -> list[str]:
@@ -70,7 +72,9 @@ def stub(facts: Facts, *, memory: bool, size: int) -> str:
     sections = MEMORY_SECTIONS if memory else SUMMARY_SECTIONS
     budget = size * 4
     lines = {name: [f"- {line}" for line in _FILL[name](facts)] for name in sections}
-    heads = {name: (f"# {name}" if memory else f"{number}. {name}:") for number, name in enumerate(sections, 1)}
+    heads = {
+        name: (f"# {name}" if memory else f"{number}. {name}:") for number, name in enumerate(sections, 1)
+    }
     left = budget - sum(len(head) + 2 for head in heads.values())
     parts = []
     for position, name in enumerate(sections):

@@ -22,7 +22,7 @@ class Window(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """`auto`: compaction starts at this size. `warning`, `blocking` as shown to the user; `effective` = window − reserve."""
+    """`effective` = window − reserve; compaction starts at `auto`; `warning` and `blocking` as the user sees them."""
 
     window: int
     effective: int
@@ -54,7 +54,9 @@ def thresholds(config: Config, window: int, model: str) -> Thresholds:
     auto = effective - settings.auto_buffer
     if settings.pct_override > 0:
         auto = min(math.floor(effective * settings.pct_override / 100), auto)
-    return Thresholds(window, effective, auto, auto - settings.warning_buffer, effective - settings.blocking_buffer)
+    return Thresholds(
+        window, effective, auto, auto - settings.warning_buffer, effective - settings.blocking_buffer
+    )
 
 
 def limit_warnings(config: Config, window: int, model: str) -> tuple[str, ...]:
@@ -66,5 +68,7 @@ def limit_warnings(config: Config, window: int, model: str) -> tuple[str, ...]:
     if settings.pct_override < 1:
         return (f"window.pct_override = {settings.pct_override}: a percentage is meant, not a share of 1",)
     if math.floor(plain * settings.pct_override / 100) >= plain - settings.auto_buffer:
-        return (f"window.pct_override = {settings.pct_override} has no effect: it can only lower the threshold",)
+        return (
+            f"window.pct_override = {settings.pct_override} has no effect: it can only lower the threshold",
+        )
     return ()

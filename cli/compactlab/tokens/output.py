@@ -30,7 +30,8 @@ class Preset(NamedTuple):
 WRITTEN_THINKING = Preset(1.14, 82, 0.0)
 HIDDEN_THINKING = Preset(1.54, 60, 0.226)
 
-#: A recorded figure under this share of the estimate is a stub: in recordings stubs stay under 0.25, true figures over 0.6.
+#: A recorded figure under this share of the estimate is a stub: in recordings stubs stay under 0.25 of it,
+#: true figures over 0.6.
 STUB_SHARE = 0.5
 
 _MODEL_VERSION = re.compile(r"(?:opus|sonnet|haiku|fable)-(\d{1,2})(?:-(\d{1,2})(?!\d))?")

@@ -6,10 +6,12 @@ estimate), `o200k_base` and `cl100k_base` (tiktoken). All figures are tokens.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from compactlab.config.schema import Config
 from compactlab.ingest.text import compact_json, utf16
 from compactlab.model.transcript import Block, Message, Transcript
 from compactlab.tokens.estimate import block_tokens, message_tokens, text_tokens
@@ -28,7 +30,8 @@ class TokenTable:
     """Tokens of each message of a transcript.
 
     `estimate` and `tokens` have one entry a message; `overhead` is what every request carries besides its
-    messages (system prompt, tools), `lost` what stood before the file's first message. `ratio` is (recorded growth, estimate) over the measured rounds.
+    messages (system prompt, tools), `lost` what stood before the file's first message. `ratio` is
+    (recorded growth, estimate) over the measured rounds.
     """
 
     counter: str
@@ -84,7 +87,9 @@ def choose_counter(transcript: Transcript) -> str:
     return "recorded" if enough else "heuristic"
 
 
-def build_table(transcript: Transcript, counter: str, chars_per_token: float, image_tokens: int) -> TokenTable:
+def build_table(
+    transcript: Transcript, counter: str, chars_per_token: float, image_tokens: int
+) -> TokenTable:
     """Count every message once. Raises VocabularyError where a tiktoken vocabulary is missing."""
     messages = transcript.messages
     estimate = [message_tokens(message, chars_per_token, image_tokens) for message in messages]
@@ -141,7 +146,7 @@ def _recorded(transcript: Transcript, estimate: list[int]) -> tuple[list[int], t
     measured: list[tuple[int, int, int]] = []
     unmeasured: list[tuple[int, int]] = []
     at = grown = estimated = 0
-    for call, following in zip(calls, calls[1:], strict=False):
+    for call, following in itertools.pairwise(calls):
         start, end = call.first, following.first
         while at < len(breaks) and breaks[at] <= start:
             at += 1
@@ -206,3 +211,11 @@ def result_texts(content: Any) -> list[str]:
 
 def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def token_table(transcript: Transcript, config: Config) -> TokenTable:
+    """The session's table by the configured counter ("auto": recorded where the usage allows it)."""
+    counter = config.tokens.counter
+    if counter == "auto":
+        counter = choose_counter(transcript)
+    return build_table(transcript, counter, config.tokens.chars_per_token, config.tokens.image_tokens)

@@ -1,8 +1,9 @@
-"""Recorded compactions in an as-recorded replay: what they kept, and the row that they give."""
+"""The rows that compactions give: simulated ones, and recorded ones that an as-recorded replay honours."""
 
 from __future__ import annotations
 
 from compactlab.engine.apply import effective_tokens
+from compactlab.model.plan import Compact
 from compactlab.model.results import BoundaryResult
 from compactlab.model.transcript import Boundary, Transcript
 from compactlab.model.view import View
@@ -18,7 +19,9 @@ def kept_ids(transcript: Transcript, summary: int) -> list[int]:
     return [i for i in range(boundary.index) if transcript.messages[i].uuid in wanted]
 
 
-def honour(session: Session, transcript: Transcript, view: View, boundary: Boundary, call: int) -> BoundaryResult:
+def honour(
+    session: Session, transcript: Transcript, view: View, boundary: Boundary, call: int
+) -> BoundaryResult:
     """The row of a recorded compaction, from the view as it was before it. Sizes in tokens."""
     kept = kept_ids(transcript, boundary.summary) if boundary.summary >= 0 else []
     products = [i for i in boundary.products if i != boundary.index]
@@ -44,4 +47,33 @@ def honour(session: Session, transcript: Transcript, view: View, boundary: Bound
         summary_tokens=session.tokens[boundary.summary] if boundary.summary >= 0 else 0,
         fallback_reason=None,
         restored_tokens=made - (session.tokens[boundary.summary] if boundary.summary >= 0 else 0),
+    )
+
+
+def boundary_result(
+    session: Session, view: View, plan: Compact, before: list[int], call: int
+) -> BoundaryResult:
+    """The row of a simulated compaction; `before` are the ids that it worked on."""
+    cut = plan.cut
+    uuid = {item: session.messages[item].uuid for item in (before[-1], *plan.kept[:1])} if before else {}
+    return BoundaryResult(
+        call=call,
+        before_uuid=uuid.get(before[-1], "") if before else "",
+        layer=plan.layer,
+        path=cut.path if cut.trigger == "auto" else "manual",
+        trigger=cut.trigger,
+        pre_tokens=cut.pre_tokens,
+        post_tokens=cut.post_tokens,
+        threshold=cut.threshold,
+        summarized_uuid=None if cut.summarized is None else session.messages[cut.summarized].uuid,
+        start_index=cut.start_index,
+        start_uuid=uuid[plan.kept[0]] if plan.kept else None,
+        wanted_index=cut.wanted_index,
+        floor_index=cut.floor_index,
+        kept_messages=len(plan.kept),
+        kept_tokens=sum(effective_tokens(session, view, item) for item in plan.kept),
+        summary_tokens=session.tokens[plan.head[-1]],
+        fallback_reason=cut.fallback_reason,
+        discovered_tools=cut.discovered_tools,
+        restored_tokens=sum(session.tokens[item] for item in plan.tail),
     )
