@@ -30,7 +30,7 @@ from compactlab.model.plan import Compact, Plan, Replace
 from compactlab.model.results import BoundaryResult, TimelineRow
 from compactlab.model.transcript import Boundary, Call, Transcript
 from compactlab.model.view import View
-from compactlab.tokens.limits import Thresholds, Window, find_window, thresholds
+from compactlab.tokens.limits import CallLimits, Window, find_window
 from compactlab.tokens.output import output_figure
 from compactlab.tokens.session import Session
 from compactlab.tokens.table import token_table
@@ -70,36 +70,30 @@ class Replay:
         self._reactive_turn = -1
         self._void = True
         self._active: tuple[Layer, ...] = self.layers
-        self._limits: dict[tuple[str, str], tuple[Config, Thresholds]] = {}
+        self.limits = CallLimits(settings, self.window)
 
     def run(self) -> Replay:
         """Play every call in order."""
-        configs = {id(config): config for config, _ in map(self._settings, self.transcript.calls)}.values()
+        calls = self.transcript.calls
+        configs = {
+            id(config): config for config, _ in (self.limits.of(c.version, c.model) for c in calls)
+        }.values()
         self._active = tuple(layer for layer in self.layers if any(map(layer.runs, configs)))
         for layer in self.layers:
             if layer not in self._active:
-                self.reasons[layer.name]["disabled"] = len(self.transcript.calls)
-        for index, call in enumerate(self.transcript.calls):
+                self.reasons[layer.name]["disabled"] = len(calls)
+        for index, call in enumerate(calls):
             self._call(index, call)
-        if self.view.version and self.transcript.calls:
-            last = len(self.transcript.calls) - 1
+        if self.view.version and calls:
+            last = len(calls) - 1
             self.checks.request(self.view, last, self._last_response(last))
         return self
-
-    def _settings(self, call: Call) -> tuple[Config, Thresholds]:
-        key = (call.version, call.model)
-        found = self._limits.get(key)
-        if found is None:
-            config = self.settings.for_version(call.version or None)
-            found = (config, thresholds(config, self.window.tokens, call.model))
-            self._limits[key] = found
-        return found
 
     def _last_response(self, index: int) -> tuple[int, ...]:
         return self.transcript.calls[index - 1].lines if index else ()
 
     def _call(self, index: int, call: Call) -> None:
-        config, limits = self._settings(call)
+        config, limits = self.limits.of(call.version, call.model)
         events: list[str] = []
         if index and self._extracted(config, self.transcript.calls[index - 1]):
             events.append("session memory extracted")
@@ -295,8 +289,3 @@ class Replay:
         self.bill.end(call, step.config, raw, sent, figure.tokens)
         self._sent, self._output = sent, figure.tokens
         self._void = False
-
-    def thresholds_at_end(self) -> int:
-        """The auto-compact threshold of the last call, in tokens; 0 where there is no call."""
-        calls = self.transcript.calls
-        return self._settings(calls[-1])[1].auto if calls else 0

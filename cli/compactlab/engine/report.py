@@ -70,8 +70,14 @@ def _totals(run: Replay) -> dict[str, Any]:
         "failed_calls": run.failed,
         "recorded_boundaries": len(recorded),
         "recording_faults": len(run.transcript.faults) + len(run.checks.baseline),
-        "threshold": run.thresholds_at_end(),
+        "threshold": _threshold(run),
     }
+
+
+def _threshold(run: Replay) -> int:
+    """The auto-compact threshold of the last call, in tokens; 0 where there is no call."""
+    calls = run.transcript.calls
+    return run.limits.of(calls[-1].version, calls[-1].model)[1].auto if calls else 0
 
 
 def _notes(run: Replay, version: str | None) -> tuple[str, ...]:

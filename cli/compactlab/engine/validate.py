@@ -14,7 +14,7 @@ from compactlab.config.schema import Config
 from compactlab.engine.micro_validate import MicroRow, MicroValidation
 from compactlab.engine.running import Running, recorded_size
 from compactlab.model.transcript import Boundary, Call, Transcript
-from compactlab.tokens.limits import Thresholds, find_window, thresholds
+from compactlab.tokens.limits import CallLimits, Thresholds, find_window
 from compactlab.tokens.session import Session
 from compactlab.tokens.table import token_table
 
@@ -44,9 +44,9 @@ class Validation:
 
     def __init__(self, transcript: Transcript, settings: Settings) -> None:
         self.transcript = transcript
-        self._settings = settings
         config = settings.for_version(transcript.versions[-1] if transcript.versions else None)
         self.window = find_window(transcript, config)
+        self._limits = CallLimits(settings, self.window)
         self.session = Session(transcript, token_table(transcript, config))
         self.rows: list[BoundaryRow] = []
         self.micro: list[MicroRow] = []
@@ -72,10 +72,10 @@ class Validation:
         return self
 
     def _at(self, index: int, version: str, model: str) -> tuple[Running, Config, Thresholds]:
-        config = self._settings.for_version(version or None)
+        config, limits = self._limits.of(version, model)
         start = self._newest.first + 1 if self._newest else self._segment
         size = recorded_size(self.session, self.transcript, self._newest, range(start, index), config)
-        return size, config, thresholds(config, self.window.tokens, model)
+        return size, config, limits
 
     def _call(self, index: int, number: int, call: Call) -> None:
         size, config, limits = self._at(index, call.version, call.model)

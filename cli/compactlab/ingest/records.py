@@ -37,26 +37,19 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
     blocks: tuple[Block, ...] = ()
     usage: Usage | None = None
     meta: Mapping[str, Any] = _NOTHING
-    if role == "assistant" or role == "user":
-        message = get("message")
-        if type(message) is not dict:
-            message = {}
+    if role == "assistant":
+        kind = "response"
+        message = _mapping(get("message"))
         blocks = content_blocks(message.get("content"))
-        if role == "assistant":
-            kind = "response"
-            response_id = _string(message.get("id")) or _string(get("requestId")) or uuid
-            model = _string(message.get("model"))
-            if not get("isApiErrorMessage") and model != SYNTHETIC_MODEL:
-                usage = _usage(message.get("usage"))
-        elif get("isCompactSummary") is True:
-            kind = "summary"
-        elif any(block.kind == "tool_result" for block in blocks):
-            kind = "result"
-        else:
-            kind = "meta" if get("isMeta") is True else "prompt"
+        response_id = _string(message.get("id")) or _string(get("requestId")) or uuid
+        model = _string(message.get("model"))
+        if model != SYNTHETIC_MODEL and not get("isApiErrorMessage"):
+            usage = _usage(message.get("usage"))
+    elif role == "user":
+        blocks = content_blocks(_mapping(get("message")).get("content"))
+        kind = _user_kind(record, blocks)
     elif role == "attachment":
-        attachment = get("attachment")
-        meta = attachment if type(attachment) is dict else {}
+        meta = _mapping(get("attachment"))
         kind = _string(meta.get("type")) or "attachment"
         blocks = (_attachment_block(meta),)
     elif role == "system":
@@ -79,6 +72,19 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
         _string(get("version")),
         meta,
     )
+
+
+def _user_kind(record: Mapping[str, Any], blocks: tuple[Block, ...]) -> str:
+    if record.get("isCompactSummary") is True:
+        return "summary"
+    for block in blocks:
+        if block.kind == "tool_result":
+            return "result"
+    return "meta" if record.get("isMeta") is True else "prompt"
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}
 
 
 def content_blocks(content: Any) -> tuple[Block, ...]:

@@ -41,9 +41,11 @@ def _structure(session: Session, plan: Compact, before: Sequence[int]) -> list[B
             f"kept from position {cut.start_index}, the last boundary stands at {cut.floor_index - 1}: {why}"
         )
         found.append(Broken("CL401", "floor", plan.kept[0], text, "warning" if needed else ""))
-    for item in plan.kept:
-        if session.messages[item].kind == "boundary":
-            found.append(Broken("CL402", str(item), item, "an old boundary record is kept"))
+    found += [
+        Broken("CL402", str(item), item, "an old boundary record is kept")
+        for item in plan.kept
+        if session.messages[item].kind == "boundary"
+    ]
     position = {item: index for index, item in enumerate(before)}
     order = [position.get(item, -1) for item in plan.kept]
     if any(index < 0 for index in order) or any(a >= b for a, b in itertools.pairwise(order)):

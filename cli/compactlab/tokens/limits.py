@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from compactlab.config.load import Settings
 from compactlab.config.schema import Config
 from compactlab.model.transcript import Transcript
 from compactlab.profiles.models import max_output, window_for
@@ -72,3 +73,20 @@ def limit_warnings(config: Config, window: int, model: str) -> tuple[str, ...]:
             f"window.pct_override = {settings.pct_override} has no effect: it can only lower the threshold",
         )
     return ()
+
+
+class CallLimits:
+    """Configuration and thresholds of any call of a session: by its version's profile and its model."""
+
+    def __init__(self, settings: Settings, window: Window) -> None:
+        self._settings = settings
+        self._window = window.tokens
+        self._found: dict[tuple[str, str], tuple[Config, Thresholds]] = {}
+
+    def of(self, version: str, model: str) -> tuple[Config, Thresholds]:
+        """The settings that hold for one call."""
+        found = self._found.get((version, model))
+        if found is None:
+            config = self._settings.for_version(version or None)
+            found = self._found[version, model] = (config, thresholds(config, self._window, model))
+        return found
