@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from compactlab.model.transcript import Message, Transcript
+from compactlab.model.transcript import Block, Message, Transcript
 
 IMAGE = 2000
 FIXED_TEXTS = (
@@ -150,15 +150,22 @@ def output_tokens(messages: Sequence[Message], response: str) -> int:
     return figures[-1] if takes_last_line(version) else max(figures)
 
 
-def tail_estimate(message: Message) -> int:
+def tail_estimate(messages: Sequence[Message], item: int) -> int:
     """The estimate as it counts behind a response: up to 2.1.1 without the reminder of Read."""
+    message = messages[item]
     tokens = estimate(message)
     if version_of(message.version) <= (2, 1, 1):
         for block in message.blocks:
             content = block.raw.get("content")
-            if block.kind == "tool_result" and isinstance(content, str):
-                tokens -= REMINDER if content.rstrip().endswith("</system-reminder>") else 0
+            reminded = isinstance(content, str) and content.rstrip().endswith("</system-reminder>")
+            if block.kind == "tool_result" and reminded and _tool_name(messages, block.tool_id) == "Read":
+                tokens -= min(REMINDER, block_estimate(block.raw))
     return tokens
+
+
+def _tool_name(messages: Sequence[Message], tool_id: str) -> str:
+    uses = [b for m in messages if m.role == "assistant" for b in m.blocks if b.kind == "tool_use"]
+    return next((str(b.raw.get("name")) for b in uses if b.raw.get("id") == tool_id), "")
 
 
 def running_size(messages: Sequence[Message], end: int) -> int:
@@ -166,12 +173,12 @@ def running_size(messages: Sequence[Message], end: int) -> int:
     start = max([i + 1 for i in range(end) if messages[i].kind == "boundary"], default=0)
     real = [i for i in range(start, end) if is_real(messages[i])]
     if not real:
-        return sum(tail_estimate(messages[i]) for i in range(start, end))
+        return sum(tail_estimate(messages, i) for i in range(start, end))
     newest = messages[real[-1]]
     lines = [i for i in lines_of(messages, newest.response_id) if i >= start]
     total = newest.usage.context + output_tokens(messages, newest.response_id)
     after = [i for i in range(lines[0] + 1, end) if i not in lines]
-    return total + sum(tail_estimate(messages[i]) for i in after)
+    return total + sum(tail_estimate(messages, i) for i in after)
 
 
 # --- (c) validation of recorded boundaries
@@ -185,8 +192,11 @@ class Verdict:
     calls_off: int
 
 
-def validate(transcript: Transcript, limit: Limits) -> tuple[list[Verdict], int]:
-    """Each recorded automatic boundary, and the number of false alarms (CONTRACT, `validate`)."""
+def validate(transcript: Transcript, auto_at: Callable[[str], int]) -> tuple[list[Verdict], int]:
+    """Each recorded automatic boundary, and the number of false alarms (CONTRACT, `validate`).
+
+    `auto_at`: the automatic threshold of a recorded version.
+    """
     messages = transcript.messages
     missing = {b.index: b.tail_missing for b in transcript.boundaries}
     trigger = {b.index: b.trigger for b in transcript.boundaries}
@@ -196,7 +206,9 @@ def validate(transcript: Transcript, limit: Limits) -> tuple[list[Verdict], int]
     alarms = 0
     start = 0
     for end in [*places, len(messages)]:
-        over = [c for c in calls if start <= c < end and running_size(messages, c) >= limit.auto]
+        over = [
+            c for c in calls if start <= c < end and running_size(messages, c) >= auto_at(messages[c].version)
+        ]
         automatic = end in trigger and trigger[end] == "auto"
         if not automatic:
             alarms += len(over)
@@ -205,7 +217,7 @@ def validate(transcript: Transcript, limit: Limits) -> tuple[list[Verdict], int]
             if over:
                 off = len([c for c in calls if over[0] <= c < end])
                 verdicts.append(Verdict(end, size, "early", off))
-            elif size >= limit.auto:
+            elif size >= auto_at(messages[end].version):
                 verdicts.append(Verdict(end, size, "hit", 0))
             else:
                 verdicts.append(Verdict(end, size, "unknowable" if missing[end] else "late", 0))
@@ -319,14 +331,18 @@ class Replayed:
 class Simulation:
     """One counterfactual replay with the heuristic counter, session memory and fixed summaries."""
 
-    def __init__(self, transcript: Transcript, setup: Setup) -> None:
+    def __init__(
+        self, transcript: Transcript, setup: Setup, guessed: Mapping[str, int] | None = None
+    ) -> None:
+        """`guessed`: output figures by response where the file holds a stub only."""
+        self.guessed = guessed or {}
         self.messages = list(transcript.messages)
         products = {i for b in transcript.boundaries for i in b.products}
         self.history = [i for i in range(len(self.messages)) if i not in products]
         self.calls = calls_of(transcript.messages)
         self.setup = setup
         self.limit = limits(setup.window, setup.reserve, setup.auto_buffer)
-        self.made: dict[int, int] = {}
+        self.made: dict[int, tuple[str, int]] = {}
         self.out = Replayed()
         self.sent_at: dict[str, int] = {}
         self.extracted = False
@@ -334,8 +350,11 @@ class Simulation:
         self.baseline = 0
         self.tools_since = 0
 
+    def _is_made(self, item: int) -> bool:
+        return item >= len(self.messages)
+
     def size(self, ids: Sequence[int]) -> int:
-        return sum(self.made.get(i, 0) if i >= len(self.messages) else estimate(self.messages[i]) for i in ids)
+        return sum(self.made[i][1] if self._is_made(i) else estimate(self.messages[i]) for i in ids)
 
     def padded_sizes(self, ids: Sequence[int]) -> list[int]:
         return [padded(self.size([i])) for i in ids]
@@ -365,21 +384,26 @@ class Simulation:
     def _running(self, view: Sequence[int], number: int) -> int:
         """Size sent at the newest response's call, its output, and what came after its first line."""
         if number == 0:
-            return self.out.overhead + self.size(view)
+            return self.size(view)
         first = self.calls[number - 1]
         response = self.messages[first].response_id
         after = [i for i in range(first, self.calls[number]) if i in self.history]
         after = [i for i in after if self.messages[i].response_id != response]
-        return self.sent_at[response] + output_tokens(self.messages, response) + self.size(after)
+        return self.sent_at[response] + self._output(response) + self.size(after)
+
+    def _output(self, response: str) -> int:
+        if response in self.guessed:
+            return self.guessed[response]
+        return output_tokens(self.messages, response)
 
     def _extract(self, number: int) -> None:
-        """After the response of the call before this one: is it time for the memory?"""
+        """After the response of the call before this one: is it time for an extraction?"""
         if number == 0:
             return
         response = self.messages[self.calls[number - 1]].response_id
         lines = lines_of(self.messages, response)
         tools = sum(b.kind == "tool_use" for i in lines for b in self.messages[i].blocks)
-        context = self.sent_at[response] + output_tokens(self.messages, response)
+        context = self.sent_at[response] + self._output(response)
         self.tools_since += tools
         if self.extracted:
             grown = context - self.baseline >= self.setup.update_tokens
@@ -393,45 +417,39 @@ class Simulation:
             if tools == 0:
                 self.summarized = lines[-1]
 
-    def _message(self, item: int) -> Message:
-        if item < len(self.messages):
-            return self.messages[item]
-        return self.made_messages[item]
-
     def _make(self, kind: str, tokens: int) -> int:
         item = len(self.messages) + len(self.made)
-        self.made[item] = tokens
-        role = "system" if kind == "boundary" else "user"
-        block = self.messages[0].blocks[0]._replace(kind="text", tool_id="", raw={"type": "text", "text": "s"})
-        blocks = () if kind == "boundary" else (block,)
-        self.made_messages[item] = self.messages[0]._replace(
-            uuid=f"{kind}{item}", role=role, kind=kind, blocks=blocks, response_id="", usage=None
-        )
+        self.made[item] = (kind, tokens)
         return item
 
-    made_messages: dict[int, Message]
+    def _message(self, item: int) -> Message:
+        """A message of the list; what the replay made stands as a boundary, or a user's text."""
+        if not self._is_made(item):
+            return self.messages[item]
+        kind, _ = self.made[item]
+        blocks = (
+            () if kind == "boundary" else (Block("text", (1,), 0, "", "", {"type": "text", "text": "s"}),)
+        )
+        role = "system" if kind == "boundary" else "user"
+        return Message(f"made{item}", "", role, kind, 0, "", blocks, "", None, "", "", {})
 
     def _compact(self, view: list[int], number: int, running: int) -> list[int]:
-        self.made_messages = getattr(self, "made_messages", {})
         messages = [self._message(i) for i in view]
         floor = floor_index(messages)
-        end = len(view)
+        wanted = start = len(view)
         path = "full"
-        wanted = start = end
         if self.extracted:
-            first = end if self.summarized is None else view.index(self.summarized) + 1
+            first = len(view) if self.summarized is None else view.index(self.summarized) + 1
             wanted = wanted_index(messages, self.padded_sizes(view), first, self.setup.keep)
             start = start_index(messages, wanted) if self.setup.preserve else wanted
-            kept = [i for i in view[start:] if self._message(i).kind != "boundary"]
-            after = sum(self.padded_sizes(kept)) + padded(self.setup.summary)
-            if self.out.overhead + after < self.limit.auto:
-                path = "session_memory"
+            after = sum(self.padded_sizes(view[start:])) + padded(self.setup.summary)
+            path = "session_memory" if after < self.limit.auto else "full"
         if path == "full":
-            wanted = start = end
-            kept = []
-        head = [self._make("boundary", 0), self._make("summary", self.setup.summary)]
+            wanted = start = len(view)
+        kept = [i for i, message in zip(view, messages, strict=True) if message.kind != "boundary"]
+        kept = [i for i in kept if i in view[start:]]
+        new = [self._make("boundary", 0), self._make("summary", self.setup.summary), *kept]
         self.out.cuts.append(Cut(number, path, running, wanted, start, floor, len(kept)))
-        new = [*head, *kept]
         self.summarized = None
         self.baseline = min(self.baseline, self.out.overhead + self.size(new))
         return new

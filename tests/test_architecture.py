@@ -101,10 +101,24 @@ def test_no_fault_is_hidden_and_no_clock_is_read(path: Path) -> None:
     room = room_of(path)
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler):
-            names = {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)} if node.type else {"everything"}
+            names = (
+                {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
+                if node.type
+                else {"everything"}
+            )
             broad = names & {"everything", "Exception", "BaseException"}
             assert not broad or room in ("app", "render", "commands"), f"{name(path)}:{node.lineno}"
-    core = room in ("model", "ingest", "tokens", "layers", "invariants", "memory", "summaries", "engine", "profiles")
+    core = room in (
+        "model",
+        "ingest",
+        "tokens",
+        "layers",
+        "invariants",
+        "memory",
+        "summaries",
+        "engine",
+        "profiles",
+    )
     if core:
         banned = {"random", "time", "os", "locale", "socket", "subprocess", "urllib"}
         used = {module.split(".")[0] for module in imports(tree)}

@@ -15,6 +15,15 @@ from compactlab.tokens.limits import find_window
 from compactlab.tokens.session import Session
 from compactlab.tokens.table import token_table
 
+#: Types of record that recordings are known to hold; any other is named, never an error.
+KNOWN_TYPES = frozenset(
+    {
+        "user", "assistant", "system", "attachment", "progress", "summary", "file-history-snapshot",
+        "queue-operation", "mode", "permission-mode", "last-prompt", "ai-title", "custom-title", "pr-link",
+        "bridge-session", "agent-name", "tag",
+    }
+)  # fmt: skip
+
 #: Rows shown of a ranking; the JSON holds all of them.
 SHOWN = 12
 
@@ -242,6 +251,10 @@ def _session_tables(d: dict[str, Any], name: str) -> list[Any]:
 
 def _session_lines(d: dict[str, Any]) -> list[str]:
     lines = [f"{d['source']}: line {bad['line']}: {bad['reason']}" for bad in d["malformed"][:5]]
+    unknown = {name: n for name, n in d["record_types"].items() if name not in KNOWN_TYPES}
+    if unknown:
+        names = ", ".join(f"{name} ({n})" for name, n in unknown.items())
+        lines.append(f"Record types of no known kind, left out: {names}")
     if d["abandoned_messages"]:
         lines.append(
             f"{d['abandoned_messages']} messages on abandoned branches are left out "

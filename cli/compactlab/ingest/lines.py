@@ -36,8 +36,8 @@ _REPEATED_KEYS = b'"parentUuid":'
 class Bytes(Protocol):
     """All that is needed of a binary stream."""
 
-    def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; empty at the end."""
+    def read1(self, size: int, /) -> bytes:
+        """At most `size` bytes, what one read gives; empty at the end."""
         ...
 
 
@@ -114,7 +114,7 @@ class LineReader:
     def _chunks(self) -> Iterator[bytes]:
         while True:
             try:
-                chunk = self._stream.read(_CHUNK)
+                chunk = self._stream.read1(_CHUNK)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 self.damage = (
                     "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"

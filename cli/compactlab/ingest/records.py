@@ -19,15 +19,21 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
-    """The chain record as a message (role "progress" for progress records), None for any other record.
+    """The chain record as a message, None for any other record.
+
+    Progress records, and records of unknown type that have a parent, come as role "progress": links only.
 
     Raises RecursionError where a block is nested too deeply to measure.
     """
     get = record.get
     role = get("type")
     uuid = get("uuid")
-    if type(uuid) is not str or type(role) is not str or role not in CHAIN_TYPES:
+    if type(uuid) is not str or type(role) is not str:
         return None
+    if role not in CHAIN_TYPES:
+        if "parentUuid" not in record:
+            return None
+        role = "progress"  # an unknown record in the chain is no message, but others may hang on it
     parent = get("parentUuid")
     if type(parent) is not str:
         parent = ""
