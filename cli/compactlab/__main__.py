@@ -1,0 +1,5 @@
+"""`python -m compactlab`."""
+
+from compactlab.app import main
+
+main()

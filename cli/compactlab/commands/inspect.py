@@ -1,0 +1,44 @@
+"""`compactlab inspect`: what a session holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from compactlab.commands._options import Common, Paths, finish, need_paths, stdin, with_common
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command("inspect")
+@with_common
+def inspect(
+    common: Common,
+    paths: Paths = None,
+    segment: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Only what stands between two boundaries: 0 is the first, -1 the last."
+        ),
+    ] = None,
+) -> int:
+    """Show what sessions hold: tokens by role, tool and block, calls, recorded compactions, faults."""
+    from compactlab import api
+
+    common.check_format()
+    result, problems = api.inspect_paths(
+        need_paths(paths, "inspect"),
+        common.settings(),
+        segment=segment,
+        stdin=stdin(),
+        progress=common.progress(),
+    )
+    sessions = result.document["sessions"]
+    if sessions or not problems:
+        common.show(result)
+    return finish(
+        common,
+        problems,
+        [(s["source"], bad["line"], bad["reason"]) for s in sessions for bad in s["malformed"]],
+    )
