@@ -202,8 +202,9 @@ Violations
 None.
 
 What to look at next
-1. A compaction at call 60: its message list before and after, side by side.
-     compactlab compact traces/a.jsonl --at aaaa-60 --method session-memory
+1. 1 compaction by session memory; the same with full summaries:
+     compactlab replay traces/a.jsonl --set \\
+       auto.session_memory.force_disable=true
 2. The recording holds compactions of its own: how well are they predicted?
      compactlab validate traces/a.jsonl
 """
@@ -217,7 +218,7 @@ def test_fallbacks_are_told_in_words_once_with_their_calls() -> None:
     ]
     other = boundary(call=70, layer="reactive", path="reactive", fallback_reason="some_new_reason")
     text = table(replay(session(boundaries=(*full, other))))
-    assert "· calls 0, 1, 2, 3, 4, 5, … fell back: no session memory had been extracted yet" in text
+    assert "· calls 0, 1, 2, 3, 4, 5, … fell back: no session memory was extracted yet" in text
     assert "· call 70 fell back: some new reason" in text
     assert re.search(r"^ +70  reactive +auto", text, re.MULTILINE)
 
@@ -367,7 +368,7 @@ def test_a_long_command_is_broken_so_that_a_shell_joins_it() -> None:
     long = session(source="d/" + "x" * 60 + ".jsonl", boundaries=(boundary(),))
     text = table(replay(long))
     command = text.split("1. ")[1].split("\n", 1)[1].replace(" \\\n", " ")
-    assert command.split()[:4] == ["compactlab", "compact", long.source, "--at"]
+    assert command.split()[:4] == ["compactlab", "replay", long.source, "--set"]
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -582,7 +583,7 @@ def test_markdown_has_headings_pipe_tables_and_lists() -> None:
         in text
     )
     assert "| 60 | session memory | auto | 167,100 | 31,000 | 37 | 12,000 | 455 → 450 |\n" in text
-    assert "\n  `compactlab compact traces/a.jsonl --at aaaa-60 --method session-memory`\n" in text
+    assert "\n  `compactlab replay traces/a.jsonl --set auto.session_memory.force_disable=true`\n" in text
 
 
 def test_markdown_of_a_table_result() -> None:

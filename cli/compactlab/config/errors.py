@@ -46,21 +46,21 @@ def shown(value: object, limit: int = 60) -> str:
 def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The names that were probably meant by `name`, best first, at most `limit`.
 
-    Looks at whole dotted names and at their last parts. The same last part beats likeness, and a whole name
-    that is nearly the same stands alone.
+    Looks at whole dotted names and at their last parts. A whole name that is nearly the same stands alone,
+    and the same last part beats likeness.
     """
     from difflib import get_close_matches
 
     candidates = sorted(names)
     lowered = name.lower()[:200]
     last = lowered.rsplit(".", 1)[-1]
-    exact = [one for one in candidates if one.lower() == lowered or one.lower().rsplit(".", 1)[-1] == last]
-    if exact:
-        return exact[:limit]
     by_lower = {one.lower(): one for one in candidates}
     surely = get_close_matches(lowered, by_lower, 1, 0.9)
     if surely:
         return [by_lower[surely[0]]]
+    exact = [one for one in candidates if one.lower().rsplit(".", 1)[-1] == last]
+    if exact:
+        return exact[:limit]
     whole = [by_lower[one] for one in get_close_matches(lowered, by_lower, limit, 0.75)]
     last_parts: dict[str, list[str]] = {}
     for one in candidates:

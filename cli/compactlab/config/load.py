@@ -16,16 +16,15 @@ from typing import Any
 from compactlab.config.check import contradictions, remarks
 from compactlab.config.errors import ConfigError, printable
 from compactlab.config.fields import IntTable
+from compactlab.config.files import discover, read_file
 from compactlab.config.schema import Config, build, keys, nest
 from compactlab.config.sources import (
     Entry,
     Place,
-    discover,
     from_env,
     from_options,
     from_pairs,
     from_tables,
-    read_file,
 )
 from compactlab.profiles.catalog import Profile, ProfileError, all_profiles, find, get
 

@@ -80,7 +80,7 @@ class Replay:
         }.values()
         self._active = tuple(layer for layer in self.layers if any(map(layer.runs, configs)))
         for layer in self.layers:
-            if layer not in self._active:
+            if calls and layer not in self._active:
                 self.reasons[layer.name]["disabled"] = len(calls)
         for index, call in enumerate(calls):
             self._call(index, call)

@@ -17,15 +17,6 @@ from compactlab.render.text import percent, plural, safe, thousands
 
 MOST = 4
 
-#: `compact --method` for the path that a boundary took.
-_METHODS = {
-    "session_memory": "session-memory",
-    "full": "full",
-    "from": "from",
-    "up_to": "up-to",
-    "manual": "manual",
-    "reactive": "reactive",
-}
 _RECORDED = re.compile(r"\brecorded (compaction|boundar)", re.IGNORECASE)
 
 
@@ -65,15 +56,13 @@ def _broken(result: ReplayResult) -> Iterator[Step]:
 
 
 def _compacted(result: ReplayResult) -> Iterator[Step]:
-    """A compaction took place: look at it from close by."""
+    """Session memory served: what would a full summary have done in its place?"""
     for session in result.sessions:
-        for boundary in session.boundaries:
-            method = _METHODS.get(boundary.path)
-            if method is None:
-                continue
-            text = f"A compaction at call {boundary.call}: its message list before and after, side by side."
-            place = f" --at {shlex.quote(boundary.before_uuid)}" if boundary.before_uuid else ""
-            yield Step(text, f"{_command('compact', session)}{place} --method {method}")
+        count = sum(boundary.path == "session_memory" for boundary in session.boundaries)
+        if count:
+            text = f"{plural(count, 'compaction')} by session memory; the same with full summaries:"
+            option = "--set auto.session_memory.force_disable=true"
+            yield Step(text, f"{_command('replay', session)} {option}")
             return
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from compactlab.layers.session_memory import REASONS
 from compactlab.model.results import BoundaryResult, LayerResult, ReplayResult, SessionReplay, Violation
 from compactlab.render.advice import next_steps
 from compactlab.render.document import Section
@@ -23,19 +24,8 @@ QUOTED = 3
 
 _SEVERITIES = {"error": 0, "warning": 1, "info": 2}
 
+
 #: Why session memory was not used, by the key that the layer reports; anything else is shown as it is.
-_FALLBACKS = {
-    "disabled": "session memory is switched off",
-    "no_memory": "no session memory had been extracted yet",
-    "no_session_memory": "no session memory had been extracted yet",
-    "empty_template": "the session memory was still the empty template",
-    "id_not_found": "the last summarized message is not in the transcript",
-    "last_summarized_not_found": "the last summarized message is not in the transcript",
-    "threshold_exceeded": "the result would still have been over the threshold",
-    "error": "session-memory compaction failed",
-}
-
-
 def replay_sections(result: ReplayResult) -> list[Section]:
     """The whole page."""
     sessions = result.sessions
@@ -213,7 +203,7 @@ def _fallbacks(boundaries: Sequence[BoundaryResult]) -> list[str]:
     lines = []
     for reason, at in calls.items():
         places = ", ".join(str(call) for call in at[:6]) + (", …" if len(at) > 6 else "")
-        words = _FALLBACKS.get(reason, reason.replace("_", " "))
+        words = REASONS.get(reason, reason.replace("_", " "))
         lines.append(f"call{'s' if len(at) > 1 else ''} {places} fell back: {words}")
     return lines
 
