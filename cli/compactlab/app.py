@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from compactlab import __version__
 from compactlab.commands import COMMANDS
-from compactlab.errors import USAGE, UsageError, describe
+from compactlab.errors import INTERRUPTED, USAGE, UsageError, describe
 
 
 class LazyGroup(TyperGroup):

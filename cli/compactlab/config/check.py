@@ -38,6 +38,8 @@ def checked(key: Key, value: object, where: str) -> Any:
 
 def checked_entry(key: Key, name: str, value: object, where: str) -> int:
     """The same for one entry of a table of numbers; `name` is its full dotted name."""
+    row = name.removeprefix(key.name + ".")
+    _text(key.name, row, where, may_be_empty=False)
     return _whole(name, key.spec, value, where)
 
 

@@ -25,7 +25,12 @@ def read_file(path: Path, name: str | None = None) -> Iterator[Entry]:
     """
     where = name or str(path)
     text = _text_of(path, where)
-    return _from_text(text, path.name == PROJECT_FILE, where)
+    is_project = path.name == PROJECT_FILE
+    if is_project and _tool_table(_parse(text, where), where) is None:
+        raise ConfigError(
+            where, "tool.compactlab", "no such table; add [tool.compactlab] or name another file"
+        )
+    return _from_text(text, is_project, where)
 
 
 def _from_text(text: str, is_project: bool, where: str) -> Iterator[Entry]:

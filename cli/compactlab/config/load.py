@@ -163,8 +163,9 @@ def _finished(entries: dict[str, Entry], pinned: str, warnings: list[str]) -> Se
         config = settings._config(one)
         for concerned, message in contradictions(config):
             setter = next((entries[name] for name in reversed(list(entries)) if name in concerned), None)
-            raise ConfigError(setter.where if setter else f"profile {one.name}", concerned[0], message)
-        warnings.extend(remarks(config))
+            where, key = (setter.where, setter.key) if setter else (f"profile {one.name}", concerned[0])
+            raise ConfigError(where, key, message)
+    warnings.extend(remarks(settings.base()))
     return replace(settings, warnings=tuple(dict.fromkeys(warnings)))
 
 

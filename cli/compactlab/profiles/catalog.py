@@ -29,11 +29,6 @@ class Profile(NamedTuple):
     settings: Mapping[str, Any]
     note: str
 
-    def holds(self, version: tuple[int, ...]) -> bool:
-        """Whether a parsed version lies in the range."""
-        first, last = parse_version(self.first), parse_version(self.last)
-        return (first is None or version >= first) and (last is None or version <= last)
-
 
 def parse_version(version: str | None) -> tuple[int, ...] | None:
     """The whole numbers of "2.1.20", without zeros at the end; None where it is no version."""
@@ -59,14 +54,12 @@ def all_profiles() -> tuple[Profile, ...]:
 
 @lru_cache(maxsize=512)
 def find(version: str | None) -> Profile:
-    """The profile of a version; the newest where the version is empty or unknown."""
-    profiles = all_profiles()
+    """The profile of a version: the newest that begins at or before it, and the newest of all for none."""
     parsed = parse_version(version)
-    if parsed is not None:
-        for one in profiles:
-            if one.holds(parsed):
-                return one
-    return profiles[-1]
+    *older, found = all_profiles()
+    while parsed is not None and older and parsed < (parse_version(found.first) or ()):
+        found = older.pop()
+    return found
 
 
 def get(name: str) -> Profile:

@@ -46,8 +46,6 @@ def rule_for(name: str | None, data: Mapping[str, Any]) -> tuple[str, Mapping[st
     rules = data.get(parsed.family) if parsed else None
     if parsed is None or not isinstance(rules, list):
         return "default", data["default"]
-    fitting = [rule for rule in rules if dotted(rule["from"]) <= parsed.version]
-    if not fitting:
-        return "default", data["default"]
+    fitting = [rule for rule in rules if dotted(rule["from"]) <= parsed.version]  # one is from "0"
     best = max(fitting, key=lambda rule: dotted(rule["from"]))
     return f"{parsed.family} {best['from']}", best
