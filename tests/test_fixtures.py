@@ -32,11 +32,11 @@ SOUND = (
     "persisted-outputs.jsonl.gz",
     "resumed.jsonl",
     "snip.jsonl",
-    "stub-output.jsonl",
-    "two-compactions.jsonl",
+    "stub-output.jsonl.gz",
+    "two-compactions.jsonl.gz",
     "window-1m.jsonl",
 )
-WHOLE_LINES = (*SOUND, "tail-missing.jsonl")
+WHOLE_LINES = (*SOUND, "tail-missing.jsonl.gz")
 COMPACTABLE = ("Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write")
 
 
@@ -336,7 +336,7 @@ def test_links_lead_to_earlier_records(name: str) -> None:
             assert record["parentUuid"] is None or record["parentUuid"] in known
             known.add(record["uuid"])
     for boundary in boundaries(name):
-        assert (boundary["logicalParentUuid"] in known) == (name != "tail-missing.jsonl")
+        assert (boundary["logicalParentUuid"] in known) == (name != "tail-missing.jsonl.gz")
 
 
 @pytest.mark.parametrize("name", WHOLE_LINES)
@@ -386,7 +386,7 @@ def test_growth_follows_the_messages(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "threshold", "count"), [("two-compactions.jsonl", 155_000, 2), ("stub-output.jsonl", 155_000, 1)]
+    ("name", "threshold", "count"), [("two-compactions.jsonl.gz", 155_000, 2), ("stub-output.jsonl.gz", 155_000, 1)]
 )
 def test_a_compaction_is_recorded_where_the_threshold_is_reached_and_not_before(
     name: str, threshold: int, count: int
@@ -405,13 +405,13 @@ def test_a_compaction_is_recorded_where_the_threshold_is_reached_and_not_before(
 
 
 def test_the_outputs_of_two_compactions_are_stubs() -> None:
-    for record in load("two-compactions.jsonl"):
+    for record in load("two-compactions.jsonl.gz"):
         if is_real(record):
             assert 1 <= record["message"]["usage"]["output_tokens"] <= 8
 
 
 def test_the_outputs_of_stub_output_are_raised_on_the_last_line_only() -> None:
-    lines = [line for line in responses(list(load("stub-output.jsonl"))) if len(line) > 1]
+    lines = [line for line in responses(list(load("stub-output.jsonl.gz"))) if len(line) > 1]
     assert len(lines) > 10
     for response in lines:
         figures = [record["message"]["usage"]["output_tokens"] for record in response]
@@ -421,7 +421,7 @@ def test_the_outputs_of_stub_output_are_raised_on_the_last_line_only() -> None:
 
 def test_nothing_in_two_compactions_would_be_cleared_before_the_threshold() -> None:
     """2.1.17 also knew micro-compaction, which wants more than these results hold."""
-    for segment in segments(first_copies(load("two-compactions.jsonl"))):
+    for segment in segments(first_copies(load("two-compactions.jsonl.gz"))):
         assert sum(compactable_sizes(segment).values()) < 40_000
 
 
@@ -468,7 +468,7 @@ def test_results_of_one_response_are_recorded_in_the_other_order_before_the_micr
 
 
 def test_the_tail_before_the_boundary_is_missing() -> None:
-    records = list(load("tail-missing.jsonl"))
+    records = list(load("tail-missing.jsonl.gz"))
     before, after = segments(records)
     metadata = after[0]["compactMetadata"]
     assert running_size(before, len(before)) < 167_000 <= metadata["preTokens"]
@@ -549,7 +549,7 @@ def test_results_stand_between_the_lines_of_a_response_and_after_them() -> None:
 
 
 def test_a_result_hangs_off_the_line_of_its_own_call() -> None:
-    for name in ("parallel-tools.jsonl", "two-compactions.jsonl", "window-1m.jsonl"):
+    for name in ("parallel-tools.jsonl", "two-compactions.jsonl.gz", "window-1m.jsonl"):
         for record in load(name):
             if "toolUseResult" in record:
                 assert record["parentUuid"] == record["sourceToolAssistantUUID"]
@@ -786,7 +786,7 @@ def test_the_readme_names_a_message_up_to_which_the_memory_reaches() -> None:
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     found = re.search(r"--last-summarized ([0-9a-f-]{36})", readme)
     assert found
-    before = segments(list(load("two-compactions.jsonl")))[0]
+    before = segments(list(load("two-compactions.jsonl.gz")))[0]
     at = next(n for n, record in enumerate(before) if record.get("uuid") == found.group(1))
     assert [block["type"] for block in content(before[at])] == ["text"]
     assert_pairs_are_whole(before[: at + 1])

@@ -78,6 +78,8 @@ def run(arguments: Sequence[str]) -> int:
         )
     except BaseException as error:  # noqa: BLE001  the one place where every error becomes a line
         code, line = describe(error)
+        if code == INTERRUPTED:
+            line = describe(KeyboardInterrupt())[1]  # typer turns the interrupt into a bare exit
         if line:
             sys.stderr.write(f"compactlab: {line}\n")
     return code if isinstance(code, int) else 0

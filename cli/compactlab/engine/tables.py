@@ -38,17 +38,7 @@ def validation_table(found: list[Validation]) -> TableResult:
     tables: list[Table] = [
         (
             "Recorded compactions",
-            (
-                "session",
-                "line",
-                "version",
-                "trigger",
-                "recorded",
-                "predicted",
-                "error",
-                "verdict",
-                "certainty",
-            ),
+            ("session", "line", "version", "recorded", "predicted", "error", "verdict", "size is"),
             tuple(_boundary_cells(v, row) for v in found for row in v.rows),
         )
     ]
@@ -57,18 +47,7 @@ def validation_table(found: list[Validation]) -> TableResult:
         tables.append(
             (
                 "Recorded micro-compactions",
-                (
-                    "session",
-                    "line",
-                    "version",
-                    "results",
-                    "same ids",
-                    "saved",
-                    "predicted",
-                    "pre",
-                    "pred. pre",
-                    "verdict",
-                ),
+                ("session", "line", "ids", "saved", "predicted", "pre", "predicted pre", "verdict"),
                 micro,
             )
         )
@@ -96,9 +75,7 @@ def _micro_cells(validation: Validation, row: MicroRow) -> tuple[Any, ...]:
     return (
         short_name(validation.transcript.source),
         row.line,
-        row.version,
-        row.results,
-        "yes" if row.same_ids else "no",
+        f"{row.results} {'same' if row.same_ids else 'differ'}",
         row.tokens_saved,
         row.predicted_saved,
         row.pre_tokens,
