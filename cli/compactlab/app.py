@@ -72,16 +72,17 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code and never raises."""
     # Values are built in large numbers and hold no cycles: frequent collections would only cost time.
     gc.set_threshold(200_000, 20, 50)
+    line = ""
     try:
         code = typer.main.get_command(app).main(
             list(arguments), prog_name="compactlab", standalone_mode=False
         )
     except BaseException as error:  # noqa: BLE001  the one place where every error becomes a line
         code, line = describe(error)
-        if code == INTERRUPTED:
-            line = describe(KeyboardInterrupt())[1]  # typer turns the interrupt into a bare exit
-        if line:
-            sys.stderr.write(f"compactlab: {line}\n")
+    if code == INTERRUPTED:
+        line = "interrupted"  # typer may turn the interrupt into a bare exit code
+    if line:
+        sys.stderr.write(f"compactlab: {line}\n")
     return code if isinstance(code, int) else 0
 
 

@@ -62,7 +62,6 @@ def _boundary_cells(validation: Validation, row: BoundaryRow) -> tuple[Any, ...]
         short_name(validation.transcript.source),
         row.line,
         row.version,
-        row.trigger,
         row.pre_tokens,
         row.predicted_tokens,
         error,
