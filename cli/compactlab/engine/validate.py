@@ -94,7 +94,7 @@ class Validation:
         pre = boundary.pre_tokens
         implied = None
         if pre is not None and boundary.trigger == "auto":
-            implied = pre + config.window.auto_buffer + (limits.window - limits.effective)
+            implied = pre + config.window.auto_buffer + limits.reserve
         self.rows.append(
             BoundaryRow(
                 message.line,

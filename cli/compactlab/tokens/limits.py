@@ -23,9 +23,10 @@ class Window(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """`effective` = window − reserve; compaction starts at `auto`; `warning` and `blocking` as the user sees them."""
+    """`effective` = (capped) window − `reserve`; compaction starts at `auto`; a call must fit `window` itself."""
 
     window: int
+    reserve: int
     effective: int
     auto: int
     warning: int
@@ -49,14 +50,14 @@ def find_window(transcript: Transcript, config: Config) -> Window:
 def thresholds(config: Config, window: int, model: str) -> Thresholds:
     """Thresholds of one call. `auto_compact_window` and `pct_override` only ever lower the trigger."""
     settings = config.window
-    if settings.auto_compact_window > 0:
-        window = min(window, settings.auto_compact_window)
-    effective = window - min(max_output(model), settings.reserve_cap)
+    capped = min(window, settings.auto_compact_window) if settings.auto_compact_window > 0 else window
+    reserve = min(max_output(model), settings.reserve_cap)
+    effective = capped - reserve
     auto = effective - settings.auto_buffer
     if settings.pct_override > 0:
         auto = min(math.floor(effective * settings.pct_override / 100), auto)
     return Thresholds(
-        window, effective, auto, auto - settings.warning_buffer, effective - settings.blocking_buffer
+        window, reserve, effective, auto, auto - settings.warning_buffer, effective - settings.blocking_buffer
     )
 
 
