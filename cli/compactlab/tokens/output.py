@@ -34,7 +34,7 @@ HIDDEN_THINKING = Preset(1.54, 60, 0.226)
 #: true figures over 0.6.
 STUB_SHARE = 0.5
 
-_MODEL_VERSION = re.compile(r"(?:opus|sonnet|haiku|fable)-(\d{1,2})(?:-(\d{1,2})(?!\d))?")
+_MODEL_VERSION = re.compile(r"(?:opus|sonnet|haiku|fable)-(\d{1,2})(?!\d)(?:-(\d{1,2})(?!\d))?")
 
 
 @lru_cache(maxsize=256)
