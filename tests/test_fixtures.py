@@ -386,7 +386,8 @@ def test_growth_follows_the_messages(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "threshold", "count"), [("two-compactions.jsonl.gz", 155_000, 2), ("stub-output.jsonl.gz", 155_000, 1)]
+    ("name", "threshold", "count"),
+    [("two-compactions.jsonl.gz", 155_000, 2), ("stub-output.jsonl.gz", 155_000, 1)],
 )
 def test_a_compaction_is_recorded_where_the_threshold_is_reached_and_not_before(
     name: str, threshold: int, count: int
@@ -402,6 +403,19 @@ def test_a_compaction_is_recorded_where_the_threshold_is_reached_and_not_before(
         assert following[1]["isVisibleInTranscriptOnly"] is True
     last = parts[-1]
     assert all(running_size(last, place) < threshold for place in call_places(last))
+
+
+@pytest.mark.parametrize(
+    "name", ["two-compactions.jsonl.gz", "stub-output.jsonl.gz", "tail-missing.jsonl.gz"]
+)
+def test_sessions_that_compact_have_a_small_overhead_and_text_for_what_they_cost(name: str) -> None:
+    """Else a replay with session memory could not get under its threshold: overhead and kept messages fill it."""
+    for segment in segments(first_copies(load(name))):
+        places = call_places(segment)
+        assert 20_000 < context(segment[places[0]]) < 45_000
+        messages = [r for r in segment[places[0] : places[-1]] if r["type"] in ("user", "assistant")]
+        grown = context(segment[places[-1]]) - context(segment[places[0]])
+        assert 1.1 < grown / sum(tokens(content(record)) for record in messages) < 1.6
 
 
 def test_the_outputs_of_two_compactions_are_stubs() -> None:
