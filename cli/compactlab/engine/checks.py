@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from compactlab.config.schema import Config
+from compactlab.invariants.carried import check_carried
 from compactlab.invariants.catalog import severity
-from compactlab.invariants.compaction import check_cleared, check_compaction, check_restored
+from compactlab.invariants.compaction import check_cleared, check_compaction
 from compactlab.invariants.images import check_images
 from compactlab.invariants.invariant import Broken
 from compactlab.invariants.request import check_request, check_split, is_sound, response_lines
@@ -16,6 +17,11 @@ from compactlab.model.plan import Compact, Drop, Plan, Replace
 from compactlab.model.results import Violation
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
+
+#: Rules about one compaction: each of them may break them anew.
+_PER_COMPACTION = frozenset(
+    {"CL302", "CL303", "CL401", "CL404", "CL501", "CL502", "CL503", "CL504", "CL505", "CL506"}
+)
 
 
 class Checks:
@@ -57,7 +63,7 @@ class Checks:
             found = check_compaction(
                 self._session, plan, before, size_before=size_before, size_after=size_after, auto=auto
             )
-            self._tell(found + check_restored(self._session, plan, config), call, plan.layer)
+            self._tell(found + check_carried(self._session, plan, before, config), call, plan.layer)
         elif isinstance(plan, Drop):
             self.layer = plan.layer
 
@@ -100,7 +106,7 @@ class Checks:
     def _tell(self, found: list[Broken], call: int, layer: str) -> None:
         for broken in found:
             place = (broken.code, broken.key)
-            repeats = broken.code in ("CL302", "CL303", "CL401", "CL404", "CL501", "CL506")
+            repeats = broken.code in _PER_COMPACTION
             if place in self._known or (not repeats and place in self._told):
                 continue
             self._told.add(place)

@@ -1,11 +1,10 @@
-"""CL302, CL303 and CL4xx to CL508: what must hold of one compaction or clearing."""
+"""CL302, CL303, CL4xx and CL508: what must hold of one compaction or clearing."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 
-from compactlab.config.schema import Config
 from compactlab.invariants.invariant import Broken
 from compactlab.model.plan import Compact, Replace
 from compactlab.tokens.session import Session
@@ -26,9 +25,7 @@ def check_compaction(
         )
     if size_after >= size_before:
         found.append(Broken("CL303", "size", summary, f"{size_before} tokens before, {size_after} after"))
-    found += _structure(session, plan, before)
-    found += _carried(session, plan, before)
-    return found
+    return found + _structure(session, plan, before)
 
 
 def _structure(session: Session, plan: Compact, before: Sequence[int]) -> list[Broken]:
@@ -62,42 +59,6 @@ def _structure(session: Session, plan: Compact, before: Sequence[int]) -> list[B
             )
         )
     return found
-
-
-def _carried(session: Session, plan: Compact, before: Sequence[int]) -> list[Broken]:
-    """CL501: the user's last words; they are in the kept part, or the summary quotes how they begin."""
-    prompt = next((item for item in reversed(before) if session.messages[item].kind == "prompt"), None)
-    if prompt is None or prompt in plan.kept or not plan.head:
-        return []
-    words = _first_words(session, prompt)
-    summary = session.messages[plan.head[-1]]
-    text = summary.blocks[0].raw.get("text", "") if summary.blocks else ""
-    if not words or text.startswith("[summary") or words in text:
-        return []
-    return [Broken("CL501", "prompt", prompt, "the user's last message is neither kept nor in the summary")]
-
-
-def _first_words(session: Session, item: int) -> str:
-    for block in session.messages[item].blocks:
-        text = block.raw.get("text")
-        if isinstance(text, str) and text.strip():
-            return " ".join(text[:200].split())[:40]
-    return ""
-
-
-def check_restored(session: Session, plan: Compact, config: Config) -> list[Broken]:
-    """CL506: restored files within their caps, by the estimate."""
-    settings = config.auto.full
-    sizes = [session.estimate[item] for item in plan.tail]
-    if (
-        len(sizes) <= settings.max_files
-        and sum(sizes) <= settings.files_budget
-        and (not sizes or max(sizes) <= settings.file_tokens)
-    ):
-        return []
-    return [
-        Broken("CL506", "files", plan.tail[0], f"{len(sizes)} restored files of {sum(sizes)} tokens in all")
-    ]
 
 
 def check_cleared(session: Session, plan: Replace, tools: frozenset[str]) -> list[Broken]:

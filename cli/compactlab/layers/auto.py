@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compactlab.config.schema import Config
 from compactlab.layers import full, session_memory
+from compactlab.layers.carried import Carried
 from compactlab.layers.layer import Step
 from compactlab.memory.schedule import MemorySchedule
 from compactlab.model.clock import seconds
@@ -22,7 +23,7 @@ class Auto:
 
     def __init__(self, memory: MemorySchedule) -> None:
         self.memory = memory
-        self._reads = full.ReadState()
+        self._carried = Carried()
         self._failures = 0
         self._last_call: int | None = None
         self._refills = 0
@@ -35,11 +36,11 @@ class Auto:
 
     def reset(self, session: Session, view: View) -> None:
         """A compaction by another way (reactive): the read-file state is void."""
-        self._reads = full.ReadState()
+        self._carried.compacted()
 
     def step(self, session: Session, view: View, step: Step) -> Outcome:
         """Compact when the running size reaches the threshold, or when /compact is given."""
-        self._reads.feed(session, step.fresh)
+        self._carried.feed(session, step.fresh)
         reason = "" if step.manual else self._guard(step)
         if reason:
             return Outcome(reason=reason)
@@ -62,13 +63,13 @@ class Auto:
 
     def _compact(self, session: Session, view: View, step: Step) -> Outcome:
         state = self.memory.state(step.config.memory, seconds(step.now))
-        tried = session_memory.compact(session, view, step, state, step.config.auto.session_memory)
+        tried = session_memory.compact(session, view, step, state, self._carried)
         if isinstance(tried, Compact):
             self._succeeded(step, tried)
             events = ["tengu_sm_compact"] + ([] if step.manual else ["tengu_auto_compact_succeeded"])
             return Outcome((tried,), events=tuple(events))
         events = [session_memory.EVENTS[tried]] if tried in session_memory.EVENTS else []
-        attempt = full.compact(session, view, step, self._reads.reads, tried)
+        attempt = full.compact(session, view, step, self._carried, tried)
         events += attempt.events
         if attempt.plan is None:
             self._failures += 1
@@ -85,4 +86,4 @@ class Auto:
         near = self._last_call is not None and step.call - self._last_call <= step.config.auto.thrash_calls
         self._refills = self._refills + 1 if near and not step.manual else 0
         self._last_call = step.call
-        self._reads = full.ReadState()
+        self._carried.compacted()

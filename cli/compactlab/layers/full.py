@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from compactlab.config.schema import Full
+from compactlab.layers.carried import Carried, restore_all
 from compactlab.layers.compaction import (
     discovered_tools,
     last_boundary,
@@ -32,8 +32,8 @@ class Attempt(NamedTuple):
     events: tuple[str, ...]
 
 
-def compact(session: Session, view: View, step: Step, reads: dict[str, int], reason: str | None) -> Attempt:
-    """Summarise the live segment. `reads`: path -> newest Read result (id); `reason`: why path A did not serve."""
+def compact(session: Session, view: View, step: Step, carried: Carried, reason: str | None) -> Attempt:
+    """Summarise the live segment. `carried` is what comes back after it; `reason`: why path A did not serve."""
     items = view.items
     floor = last_boundary(session, items) + 1
     events = []
@@ -46,7 +46,7 @@ def compact(session: Session, view: View, step: Step, reads: dict[str, int], rea
     covers = items[floor:][dropped:]
     automatic = not step.manual
     head = make_head(session, view, step, covers=covers, memory=False, automatic=automatic, verbatim=False)
-    tail = restore_files(session, step, reads, step.config.auto.full)
+    tail = restore_all(session, carried, step.now, step.config.auto.full)
     post = sum(padded_sizes(session, view, (*head, *tail), step.config.tokens.pad_ratio))
     cut = Cut(
         path="full",
@@ -96,44 +96,3 @@ def _request_tokens(session: Session, view: View, item: int) -> int:
     stripped = images * (session.table.image_tokens - PLACEHOLDER_TOKENS)
     saved = sum(by_message.get(item, 0) for by_message in view.saved.values())
     return max(0, session.tokens[item] - saved - session.table.scaled(stripped))
-
-
-def restore_files(session: Session, step: Step, reads: dict[str, int], settings: Full) -> tuple[int, ...]:
-    """The files read last, newest first, each cut to its cap and all to their budget; new attachment ids."""
-    made = []
-    left = settings.files_budget
-    for path, result in list(reversed(reads.items()))[: settings.max_files]:
-        size = min(session.estimate[result], settings.file_tokens, left)
-        if size <= 0:
-            continue
-        left -= size
-        text = f"{path} (as last read in the transcript; reconstructed)"
-        made.append(session.make("attachment", "file", text, step.now, size))
-    return tuple(made)
-
-
-class ReadState:
-    """Which files the session has read, newest last: path -> id of the message with the newest result."""
-
-    def __init__(self) -> None:
-        self.reads: dict[str, int] = {}
-
-    def feed(self, session: Session, fresh: list[int]) -> None:
-        """Take in the messages since the last call."""
-        for item in fresh:
-            message = session.messages[item]
-            if message.kind != "result":
-                continue
-            for block in message.blocks:
-                if session.tool_names.get(block.tool_id) != "Read":
-                    continue
-                path = session.tool_inputs[block.tool_id].get("file_path")
-                if isinstance(path, str) and block.chars and not _is_memory(path):
-                    self.reads.pop(path, None)
-                    self.reads[path] = item
-
-
-def _is_memory(path: str) -> bool:
-    """Plans and memory files come back by other ways."""
-    parts = path.replace("\\", "/").split("/")
-    return parts[-1] in ("CLAUDE.md", "CLAUDE.local.md", "summary.md") or "plans" in parts[:-1]

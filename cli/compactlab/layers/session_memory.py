@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compactlab.config.schema import SessionMemory
+from compactlab.layers.carried import Carried, restore_plan
 from compactlab.layers.compaction import discovered_tools, last_boundary, make_head, padded_sizes
 from compactlab.layers.keep import adjusted_start, has_text, links, wanted_start
 from compactlab.layers.layer import Step
@@ -37,10 +38,9 @@ def is_enabled(settings: SessionMemory) -> bool:
     return not settings.force_disable and settings.flag_session_memory and settings.flag_sm_compact
 
 
-def compact(
-    session: Session, view: View, step: Step, memory: MemoryState, settings: SessionMemory
-) -> Compact | str:
+def compact(session: Session, view: View, step: Step, memory: MemoryState, carried: Carried) -> Compact | str:
     """The plan, or the code of the reason why there is none. The list is the view as it stands."""
+    settings = step.config.auto.session_memory
     if not is_enabled(settings):
         return "disabled"
     if memory.reach is None:
@@ -65,14 +65,15 @@ def compact(
     head = make_head(
         session, view, step, covers=covers, memory=True, automatic=automatic, verbatim=bool(kept)
     )
-    post = sum(sizes[start:]) + sum(padded_sizes(session, view, head, pad))
+    tail = restore_plan(session, carried, step.now, frozenset(kept))
+    post = sum(sizes[start:]) + sum(padded_sizes(session, view, (*head, *tail), pad))
     if automatic and post >= step.limits.auto:
         return "threshold_exceeded"
     return Compact(
         "auto",
         head,
         kept,
-        (),
+        tail,
         Cut(
             path="session_memory",
             trigger="auto" if automatic else "manual",
