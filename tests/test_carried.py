@@ -136,7 +136,7 @@ def test_a_replay_restores_the_plan_beside_session_memory() -> None:
     for _ in range(9):
         book.say(1_000)
     sets = [
-        "window.tokens=30000",
+        "window.tokens=33000",
         "window.reserve_cap=1000",
         "window.auto_buffer=3000",
         'tokens.counter="heuristic"',
