@@ -31,7 +31,7 @@ def check_names(names: list[str] | None) -> list[str]:
             wanted.append(explain(name).document["code"])
         except UsageError as error:
             raise UsageError(f"--fail-on: {error}; or give error or warning") from None
-    return wanted
+    return list(dict.fromkeys(wanted))
 
 
 def failures(violations: Iterable[Any], wanted: list[str]) -> list[str]:

@@ -1,14 +1,15 @@
 """The options that commands share, declared once, and what becomes of them.
 
-`with_common` gives a command's function these options besides its own; it then gets a `Common` first.
+`with_common` gives a command's function some of these options besides its own; it then gets a `Common` first.
 """
 
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -16,11 +17,15 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from compactlab.commands._say import progress, say
+
 if TYPE_CHECKING:
     from compactlab.config.load import Settings
 
-_SETTINGS = "Settings"
-_OUTPUT = "Output"
+#: Groups of the shared options, by field of `Common`.
+SETTINGS = ("config", "sets", "profile", "window", "counter", "summary")
+OUTPUT = ("format", "output", "no_color")
+READING = ("strict", "quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,9 @@ class Common:
     summary: Annotated[
         str | None, typer.Option(metavar="SOURCE", help="stub, fixed:N (tokens) or ratio:R (share).")
     ] = None
-    format: Annotated[str, typer.Option("--format", metavar="NAME", help="table, json, csv or markdown.")] = (
-        "table"
-    )
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="table (default), json, csv or markdown.")
+    ] = "table"
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write to this file, whole or not at all."),
@@ -94,11 +99,27 @@ class Common:
         if self.format not in FORMATS:
             raise UsageError(f"no format {self.format!r}: choose {', '.join(FORMATS)}")
 
+    def inputs(self, paths: list[str] | None, command: str) -> list[str]:
+        """The paths as given. Raises UsageError where there is none, or where the output would replace one."""
+        from compactlab.errors import UsageError
+
+        if not paths:
+            raise UsageError(f"no input: give a transcript, as in: compactlab {command} session.jsonl")
+        for path in paths:
+            if not path:
+                raise UsageError("the name of an input is empty: give a transcript, or . for this directory")
+            if self.output is not None and _same_file(path, self.output):
+                raise UsageError(f"--output: {path} is an input; write to another file")
+        return paths
+
     def show(self, result: Any) -> None:
         """Render a result and write it where it was asked for."""
+        from compactlab.errors import ResourceError
         from compactlab.render import render
         from compactlab.render.sinks import write
 
+        if sys.stdout is None and self.output is None:
+            raise ResourceError("standard output is closed; use --output FILE")
         terminal = self.output is None and sys.stdout.isatty()
         width = terminal_width() if terminal else 80
         color = terminal and not self.no_color and "NO_COLOR" not in os.environ
@@ -106,17 +127,15 @@ class Common:
 
     def progress(self) -> Callable[[str, int, int], None] | None:
         """A line on stderr that follows the files, only on a terminal."""
-        if self.quiet or not sys.stderr.isatty():
-            return None
+        silent = self.quiet or sys.stderr is None or not sys.stderr.isatty()
+        return None if silent else progress
 
-        def show(name: str, done: int, total: int) -> None:
-            from compactlab.render.text import safe
 
-            text = f"{done}/{total} {safe(name, 60)}" if done < total else ""
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-
-        return show
+def _same_file(path: str, output: Path) -> bool:
+    try:
+        return os.path.isfile(path) and os.path.samefile(path, output)
+    except OSError:
+        return False
 
 
 def terminal_width() -> int:
@@ -126,37 +145,36 @@ def terminal_width() -> int:
     return max(40, shutil.get_terminal_size((80, 24)).columns)
 
 
-def say(line: str) -> None:
-    """One line for a person, on stderr."""
-    sys.stderr.write(f"compactlab: {line}\n")
-
-
-def with_common(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add the shared options to a command's signature."""
+def with_common(*groups: Sequence[str]) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Add these groups of the shared options to a command's signature, in the order of `Common`."""
     import typing
 
     hints = typing.get_type_hints(Common, include_extras=True)
-    names = [item.name for item in fields(Common)]
-    own = inspect.signature(function, eval_str=True)
-    parameters = list(own.parameters.values())[1:]
-    parameters += [
+    wanted = {name for group in groups for name in group}
+    added = [
         inspect.Parameter(
             item.name, inspect.Parameter.KEYWORD_ONLY, default=item.default, annotation=hints[item.name]
         )
         for item in fields(Common)
+        if item.name in wanted
     ]
 
-    @wraps(function)
-    def command(**given: Any) -> int | None:
-        common = Common(**{name: given.pop(name) for name in names})
-        return function(common, **given)
+    def decorate(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        parameters = [*(p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own), *added]
 
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    )
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    del command.__wrapped__
-    return command
+        @wraps(function)
+        def command(**given: Any) -> int | None:
+            common = Common(**{p.name: given.pop(p.name) for p in added})
+            common.check_format()
+            return function(common, **given)
+
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        del command.__wrapped__
+        return command
+
+    return decorate
 
 
 Paths = Annotated[
@@ -165,31 +183,22 @@ Paths = Annotated[
 ]
 
 
-def need_paths(paths: list[str] | None, command: str) -> list[str]:
-    """Raises UsageError, with an example, where no path was given."""
-    from compactlab.errors import UsageError
-
-    if not paths:
-        raise UsageError(f"no input: give a transcript, as in: compactlab {command} session.jsonl")
-    return paths
-
-
 def stdin() -> IO[bytes]:
-    """Standard input as bytes."""
-    return sys.stdin.buffer
+    """Standard input as bytes; nothing where it is closed."""
+    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
-def finish(common: Common, problems: tuple[Any, ...], malformed: list[tuple[str, int, str]]) -> int:
+def finish(problems: tuple[Any, ...], malformed: Sequence[tuple[str, int, str]], strict: bool) -> int:
     """Say what could not be read, one line each; the exit code: 3 if there was anything, else 0.
 
-    `malformed`: (source, line, reason), an error only with --strict.
+    `malformed`: (source, line, reason), an error only if `strict`.
     """
-    from compactlab.errors import INPUT
+    from compactlab.errors import INPUT, OK
     from compactlab.render.text import safe
 
     for problem in problems:
         say(f"{safe(problem.source)}: {safe(problem.message)}")
-    if common.strict and malformed:
+    if strict and malformed:
         source, line, reason = malformed[0]
         say(f"{safe(source)}:{line}: {safe(reason)} ({len(malformed)} such lines; --strict)")
-    return INPUT if problems or (common.strict and malformed) else 0
+    return INPUT if problems or (strict and malformed) else OK

@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from compactlab.commands._fail import FailOn, check_names, failures
-from compactlab.commands._options import Common, Paths, finish, need_paths, say, stdin, with_common
+from compactlab.commands._help import Command
+from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
+from compactlab.commands._say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command("check")
-@with_common
+@app.command("check", cls=Command)
+@with_common(SETTINGS, OUTPUT, READING)
 def check(
     common: Common,
     paths: Paths = None,
@@ -26,10 +28,10 @@ def check(
     from compactlab import api
     from compactlab.errors import CHECK_FAILED
 
-    common.check_format()
+    paths = common.inputs(paths, "check")
     wanted = check_names(fail_on)
     result, problems = api.check_paths(
-        need_paths(paths, "check"),
+        paths,
         common.settings(),
         recording_only=recording_only,
         stdin=stdin(),
@@ -45,7 +47,7 @@ def check(
         for row in s["violations"]
         if row["code"] == "CL906"
     ]
-    code = finish(common, problems, malformed)
+    code = finish(problems, malformed, common.strict)
     failed = failures(rows, wanted)
     if failed:
         say(f"--fail-on: {', '.join(failed)}")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from compactlab.commands._options import Common, with_common
-from compactlab.commands._output import Format, Output
+from compactlab.commands._help import Command, Group
+from compactlab.commands._options import OUTPUT, SETTINGS, Common, with_common
 
 app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    no_args_is_help=True,
-    help="Show, check and describe the settings.",
+    cls=Group, rich_markup_mode=None, add_completion=False, help="Show, check and describe the settings."
 )
 
 
-@app.command("show")
-@with_common
+@app.command("show", cls=Command)
+@with_common(SETTINGS, OUTPUT, ["quiet"])
 def show(
     common: Common,
     version: Annotated[
@@ -30,50 +26,61 @@ def show(
 ) -> None:
     """Show every setting as it is resolved, with where each value came from."""
     from compactlab.engine.configured import show_table
+    from compactlab.errors import UsageError
+    from compactlab.profiles.catalog import parse_version
 
-    common.check_format()
+    if version is not None and parse_version(version) is None:
+        raise UsageError(f"--version: {version!r} is no version; give one as in: --version 2.1.20")
     common.show(show_table(common.settings(), version))
 
 
-@app.command("check")
+@app.command("check", cls=Command)
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="TOML files with settings.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE...", help="TOML files with settings.")
+    ] = None,
 ) -> int:
-    """Check files with settings: exit 0 if all hold, 2 with one line for the first fault of each."""
-    from compactlab.commands._options import say
+    """Check files with settings: exit 0 if all hold, else 2.
+
+    Prints "ok" for each file that holds, and one line for the first fault of each that does not.
+    """
+    from compactlab.commands._say import say
     from compactlab.config.errors import ConfigError
     from compactlab.config.load import resolve
-    from compactlab.errors import USAGE
+    from compactlab.errors import OK, USAGE, UsageError
+    from compactlab.render.sinks import write
+    from compactlab.render.text import safe
 
-    code = 0
+    if not files:
+        raise UsageError("no file: give one, as in: compactlab config check compactlab.toml")
+    good, faults = [], []
     for path in files:
         try:
             settings = resolve(start=None, config_files=[path])
         except ConfigError as error:
-            say(str(error))
-            code = USAGE
+            faults.append(str(error))
             continue
-        for warning in settings.warnings:
-            say(f"warning: {warning}")
-        sys.stdout.write(f"{path}: ok\n")
-    return code
+        good.append(f"{safe(str(path))}: ok\n")
+        faults += [f"warning: {warning}" for warning in settings.warnings]
+    write("".join(good).encode(), None)
+    for line in faults:
+        say(line)
+    return OK if len(good) == len(files) else USAGE
 
 
-@app.command("schema")
-def schema(format: Format = "table", output: Output = None) -> None:
+@app.command("schema", cls=Command)
+@with_common(OUTPUT)
+def schema(common: Common) -> None:
     """Describe every setting: type, default, unit, meaning."""
     from compactlab.engine.configured import schema_table
 
-    common = Common(format=format, output=output)
-    common.check_format()
     common.show(schema_table())
 
 
-@app.command("profiles")
-def profiles(format: Format = "table", output: Output = None) -> None:
+@app.command("profiles", cls=Command)
+@with_common(OUTPUT)
+def profiles(common: Common) -> None:
     """List the profiles: ranges of recorded versions and the numbers measured for them."""
     from compactlab.engine.configured import profiles_table
 
-    common = Common(format=format, output=output)
-    common.check_format()
     common.show(profiles_table())

@@ -6,23 +6,24 @@ from typing import Annotated
 
 import typer
 
-from compactlab.commands._options import Common
-from compactlab.commands._output import Format, Output
+from compactlab.commands._help import Command
+from compactlab.commands._options import OUTPUT, Common, with_common
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command("explain")
+@app.command("explain", cls=Command)
+@with_common(OUTPUT)
 def explain(
+    common: Common,
     code: Annotated[
-        str, typer.Argument(metavar="CODE", help="A code such as CL101, or a name such as role-run.")
-    ],
-    format: Format = "table",
-    output: Output = None,
+        str | None, typer.Argument(metavar="CODE", help="A code such as CL101, or a name such as role-run.")
+    ] = None,
 ) -> None:
     """Say what an invariant's code means, what the API says when it is broken, and what to do."""
     from compactlab import api
+    from compactlab.errors import UsageError
 
-    common = Common(format=format, output=output)
-    common.check_format()
+    if not code:
+        raise UsageError("no code: give one, as in: compactlab explain CL101")
     common.show(api.explain(code))

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from compactlab.commands._options import Common, Paths, finish, need_paths, stdin, with_common
+from compactlab.commands._help import Command
+from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command("inspect")
-@with_common
+@app.command("inspect", cls=Command)
+@with_common(SETTINGS, OUTPUT, READING)
 def inspect(
     common: Common,
     paths: Paths = None,
@@ -26,9 +27,8 @@ def inspect(
     """Show what sessions hold: tokens by role, tool and block, calls, recorded compactions, faults."""
     from compactlab import api
 
-    common.check_format()
     result, problems = api.inspect_paths(
-        need_paths(paths, "inspect"),
+        common.inputs(paths, "inspect"),
         common.settings(),
         segment=segment,
         stdin=stdin(),
@@ -37,8 +37,5 @@ def inspect(
     sessions = result.document["sessions"]
     if sessions or not problems:
         common.show(result)
-    return finish(
-        common,
-        problems,
-        [(s["source"], bad["line"], bad["reason"]) for s in sessions for bad in s["malformed"]],
-    )
+    malformed = [(s["source"], bad["line"], bad["reason"]) for s in sessions for bad in s["malformed"]]
+    return finish(problems, malformed, common.strict)

@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from compactlab.commands._fail import FailOn, check_names, failures
-from compactlab.commands._options import Common, Paths, finish, need_paths, say, stdin, with_common
+from compactlab.commands._help import Command
+from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
+from compactlab.commands._say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command("replay")
-@with_common
+@app.command("replay", cls=Command)
+@with_common(SETTINGS, OUTPUT, READING)
 def replay(
     common: Common,
     paths: Paths = None,
@@ -24,7 +26,9 @@ def replay(
     snip: Annotated[bool, typer.Option("--snip", help="Turn the snip layer on.")] = False,
     manual_at: Annotated[
         list[int] | None,
-        typer.Option("--manual-at", metavar="CALL", help="Give /compact before this call, from 0."),
+        typer.Option(
+            "--manual-at", metavar="CALL", help="Give /compact before this call, from 0 (repeatable)."
+        ),
     ] = None,
     fail_on: FailOn = None,
 ) -> int:
@@ -35,7 +39,7 @@ def replay(
     from compactlab import api
     from compactlab.errors import CHECK_FAILED, UsageError
 
-    common.check_format()
+    paths = common.inputs(paths, "replay")
     wanted = check_names(fail_on)
     settings = common.settings(
         **{"snip.enabled": True if snip else None, "auto.manual_at": manual_at or None}
@@ -45,7 +49,7 @@ def replay(
             "summary.source: recorded and cache need the summary store, which this version has not; use stub"
         )
     result, problems = api.replay_paths(
-        need_paths(paths, "replay"),
+        paths,
         settings,
         as_recorded=as_recorded,
         stdin=stdin(),
@@ -54,7 +58,7 @@ def replay(
     if result.sessions or not problems:
         common.show(result)
     malformed = [(s.source, bad["line"], bad["reason"]) for s in result.sessions for bad in s.malformed]
-    code = finish(common, problems, malformed)
+    code = finish(problems, malformed, common.strict)
     failed = failures((v.to_dict() for s in result.sessions for v in s.violations), wanted)
     if failed:
         say(f"--fail-on: {', '.join(failed)}")

@@ -2,49 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import io
+import math
+from typing import IO, Annotated, Any
 
 import typer
 
-from compactlab.commands._options import Common, Paths, finish, need_paths, say, stdin, with_common
+from compactlab.commands._help import Command
+from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
+from compactlab.commands._say import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command("validate")
-@with_common
+@app.command("validate", cls=Command)
+@with_common(SETTINGS, OUTPUT, READING)
 def validate(
     common: Common,
     paths: Paths = None,
     min_hits: Annotated[
         float | None,
-        typer.Option(metavar="PERCENT", min=0, max=100, help="Exit 1 if fewer knowable compactions are hit."),
+        typer.Option(metavar="PERCENT", help="Exit 1 if fewer of the knowable compactions are hit."),
     ] = None,
     max_false_alarms: Annotated[
-        float | None, typer.Option(metavar="N", min=0, help="Exit 1 if there are more in 1,000 calls.")
+        float | None, typer.Option(metavar="N", help="Exit 1 if there are more in 1,000 calls.")
     ] = None,
 ) -> int:
     """Compare predicted with recorded compactions: hit, early, late, unknowable, false alarms, size error."""
     from compactlab import api
     from compactlab.errors import CHECK_FAILED
 
-    common.check_format()
-    result, problems = api.validate_paths(
-        need_paths(paths, "validate"), common.settings(), stdin=stdin(), progress=common.progress()
-    )
+    paths = common.inputs(paths, "validate")
+    _check_limit("--min-hits", min_hits, 100)
+    _check_limit("--max-false-alarms", max_false_alarms, 1000)
+    settings = common.settings()
+    stream = stdin()
+    if common.strict and "-" in paths:
+        stream = io.BytesIO(stream.read())  # read twice: once for its lines, once to validate
+    result, problems = api.validate_paths(paths, settings, stdin=stream, progress=common.progress())
     if result.document["sessions"] or not problems:
         common.show(result)
-    totals = result.document["totals"]
-    code = finish(common, problems, [])
-    failed = []
-    share = totals["hit_share_of_knowable"]
-    if min_hits is not None and (share is None or 100 * share < min_hits):
-        failed.append(
-            "no knowable compaction" if share is None else f"{100 * share:.1f} % hit, {min_hits:g} % wanted"
-        )
-    rate = 1000 * totals["false_alarms"] / totals["calls"] if totals["calls"] else 0.0
-    if max_false_alarms is not None and rate > max_false_alarms:
-        failed.append(f"{rate:.2f} false alarms in 1,000 calls, {max_false_alarms:g} allowed")
+    code = finish(problems, _malformed(paths, stream) if common.strict else [], common.strict)
+    failed = _failures(result.document["totals"], min_hits, max_false_alarms)
     for line in failed:
         say(line)
     return code or (CHECK_FAILED if failed else 0)
+
+
+def _check_limit(option: str, value: float | None, most: int) -> None:
+    from compactlab.errors import UsageError
+
+    if value is not None and not (math.isfinite(value) and 0 <= value <= most):
+        raise UsageError(f"{option}: give a number from 0 to {most:,}, not {value:g}")
+
+
+def _malformed(paths: list[str], stream: IO[bytes]) -> list[tuple[str, int, str]]:
+    """The lines that could not be read: the result does not hold them."""
+    from compactlab import api
+
+    if "-" in paths:
+        stream.seek(0)
+    inputs = api.Inputs(paths, stream)
+    sessions = [session for found in inputs for session in api.main_sessions(found)]
+    return [(session.source, bad.line, bad.reason) for session in sessions for bad in session.malformed]
+
+
+def _failures(totals: dict[str, Any], min_hits: float | None, max_false_alarms: float | None) -> list[str]:
+    """One line for each limit that does not hold."""
+    failed = []
+    share = totals["hit_share_of_knowable"]
+    if min_hits is not None and (share is None or 100 * share < min_hits):
+        found = "no knowable compaction" if share is None else f"{100 * share:.1f} % hit"
+        failed.append(f"--min-hits: {found}, {min_hits:g} % wanted")
+    rate = 1000 * totals["false_alarms"] / totals["calls"] if totals["calls"] else 0.0
+    if max_false_alarms is not None and rate > max_false_alarms:
+        failed.append(f"--max-false-alarms: {rate:.2f} in 1,000 calls, {max_false_alarms:g} allowed")
+    return failed

@@ -36,19 +36,9 @@ def _replace(view: View, plan: Replace) -> None:
     view.totals[plan.layer] = view.totals.get(plan.layer, 0) + total
 
 
-def effective_tokens(session: Session, view: View, message: int) -> int:
-    """Tokens of a message as it stands in the view."""
-    return session.tokens[message] - sum(by_message.get(message, 0) for by_message in view.saved.values())
-
-
 def _drop(session: Session, view: View, plan: Drop) -> None:
     gone = set(plan.messages)
-    saved = view.saved.setdefault(plan.layer, {})
-    total = 0
-    for message in plan.messages:
-        tokens = effective_tokens(session, view, message)
-        saved[message] = saved.get(message, 0) + tokens
-        total += tokens
+    saved = sum(session.sent_tokens(view, message) for message in plan.messages)
     items: list[int] = []
     marked = plan.marker < 0
     for message in view.items:
@@ -58,21 +48,25 @@ def _drop(session: Session, view: View, plan: Drop) -> None:
             items.append(plan.marker)
             marked = True
     if plan.marker >= 0:
-        cost = session.tokens[plan.marker]
-        saved[plan.marker] = -cost
-        total -= cost
+        saved -= session.tokens[plan.marker]
+    # What a marker stands for is its layer's saving as long as the marker stands.
+    view.dropped.setdefault(plan.layer, {})[plan.marker if plan.marker >= 0 else plan.messages[0]] = saved
     view.items = items
-    view.size -= total
-    view.totals[plan.layer] = view.totals.get(plan.layer, 0) + total
+    view.size -= saved
+    view.totals[plan.layer] = view.totals.get(plan.layer, 0) + saved
 
 
 def _compact(session: Session, view: View, plan: Compact) -> None:
     """What was decided about kept messages stays decided; decisions about dropped ones end with them."""
     kept = set(plan.kept)
-    for layer, by_message in view.saved.items():
-        view.saved[layer] = {m: tokens for m, tokens in by_message.items() if m in kept}
-        view.totals[layer] = sum(view.saved[layer].values())
+    for decisions in (view.saved, view.dropped):
+        for layer, by_message in decisions.items():
+            decisions[layer] = {m: tokens for m, tokens in by_message.items() if m in kept}
+    for layer in view.totals:
+        view.totals[layer] = sum(view.saved.get(layer, {}).values()) + sum(
+            view.dropped.get(layer, {}).values()
+        )
     view.replaced = {key: text for key, text in view.replaced.items() if key[0] in kept}
     view.saved_estimate = {m: tokens for m, tokens in view.saved_estimate.items() if m in kept}
     view.items = [*plan.head, *plan.kept, *plan.tail]
-    view.size = sum(effective_tokens(session, view, message) for message in view.items)
+    view.size = sum(session.sent_tokens(view, message) for message in view.items)

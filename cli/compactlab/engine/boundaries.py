@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compactlab.engine.apply import effective_tokens
 from compactlab.model.plan import Compact
 from compactlab.model.results import BoundaryResult
 from compactlab.model.transcript import Boundary, Transcript
@@ -26,7 +25,7 @@ def honour(
     kept = kept_ids(transcript, boundary.summary) if boundary.summary >= 0 else []
     products = [i for i in boundary.products if i != boundary.index]
     before = session.messages[view.items[-1]].uuid if view.items else ""
-    kept_tokens = sum(effective_tokens(session, view, item) for item in kept)
+    kept_tokens = sum(session.sent_tokens(view, item) for item in kept)
     made = sum(session.tokens[i] for i in products)
     return BoundaryResult(
         call=call,
@@ -71,7 +70,7 @@ def boundary_result(
         wanted_index=cut.wanted_index,
         floor_index=cut.floor_index,
         kept_messages=len(plan.kept),
-        kept_tokens=sum(effective_tokens(session, view, item) for item in plan.kept),
+        kept_tokens=sum(session.sent_tokens(view, item) for item in plan.kept),
         summary_tokens=session.tokens[plan.head[-1]],
         fallback_reason=cut.fallback_reason,
         discovered_tools=cut.discovered_tools,

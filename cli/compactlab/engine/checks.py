@@ -13,7 +13,7 @@ from compactlab.invariants.invariant import Broken
 from compactlab.invariants.request import check_request, check_split, is_sound, response_lines
 from compactlab.invariants.thinking import check_thinking
 from compactlab.invariants.wire import project
-from compactlab.model.plan import Compact, Drop, Plan, Replace
+from compactlab.model.plan import Compact, Plan, Replace
 from compactlab.model.results import Violation
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
@@ -52,29 +52,41 @@ class Checks:
         auto: int,
     ) -> None:
         """After a layer's plan. `before`: the items it worked on; `sizes`: tokens before and after, with overhead."""
-        if isinstance(plan, Replace):
-            if plan.layer == "micro" and not config.micro.api.enabled:
-                tools = frozenset(config.micro.compactable_tools)
-                self._tell(check_cleared(self._session, plan, tools), call, plan.layer)
-            return
         self.layer = plan.layer
-        if isinstance(plan, Compact):
+        if isinstance(plan, Replace):
+            found = [
+                Broken("CL108", str(item.message), item.message, "a block was replaced by an empty text")
+                for item in plan.items
+                if item.text == ""
+            ]
+            if plan.layer == "micro" and not config.micro.api.enabled:
+                found += check_cleared(self._session, plan, frozenset(config.micro.compactable_tools))
+            self._tell(found, call, plan.layer)
+        elif isinstance(plan, Compact):
             size_before, size_after = sizes
             found = check_compaction(
                 self._session, plan, before, size_before=size_before, size_after=size_after, auto=auto
             )
             self._tell(found + check_carried(self._session, plan, before, config), call, plan.layer)
-        elif isinstance(plan, Drop):
-            self.layer = plan.layer
 
-    def request(self, view: View, call: int, last_response: tuple[int, ...], *, final: bool = False) -> None:
+    def concerns_shape(self, plan: Plan) -> bool:
+        """Whether the request must be looked at again: not where only contents of tool results were replaced."""
+        if not isinstance(plan, Replace):
+            return True
+        messages = self._session.messages
+        return any(
+            item.text is None or messages[item.message].blocks[item.block].kind != "tool_result"
+            for item in plan.items
+        )
+
+    def request(self, view: View, call: int, last_response: tuple[int, ...]) -> None:
         """The request as it would be sent; called where its structure changed."""
         session = self._session
         found: list[Broken] = []
         removed = any(text is None for text in view.replaced.values())
         if removed or not is_sound(session.messages, view.items):
             found = check_request(project(session.messages, view.items, view.replaced))
-        found += check_images(session.messages, view.items)
+        self.images(view, call)
         self._lines.update(response_lines(session.messages, self._pending))
         self._pending = []
         here = response_lines(session.messages, view.items)
@@ -84,6 +96,10 @@ class Checks:
         found += check_split(here, self._lines, first)
         found += check_thinking(session.messages, last_response, frozenset(view.items), view.replaced)
         self._tell(found, call, self.layer or "recording")
+
+    def images(self, view: View, call: int) -> None:
+        """CL601, the one rule of a request that a recording can break and a compaction would mend."""
+        self._tell(check_images(self._session.messages, view.items), call, self.layer or "window")
 
     def size(self, sent: int, window: int, blocking: int, call: int, layer: str) -> None:
         """CL301 for the size that goes out, in tokens."""

@@ -84,9 +84,11 @@ class Replay:
                 self.reasons[layer.name]["disabled"] = len(calls)
         for index, call in enumerate(calls):
             self._call(index, call)
-        if self.view.version and calls:
+        if calls and self.view.version:
             last = len(calls) - 1
             self.checks.request(self.view, last, self._last_response(last))
+        elif calls:
+            self.checks.images(self.view, len(calls) - 1)
         return self
 
     def _last_response(self, index: int) -> tuple[int, ...]:
@@ -150,6 +152,7 @@ class Replay:
         self.view.size = 0
         self.view.version += 1
         self.view.saved.clear()
+        self.view.dropped.clear()
         self.view.totals.clear()
         self.view.replaced.clear()
         self.view.saved_estimate.clear()
@@ -232,7 +235,7 @@ class Replay:
                 if layer is not self.auto:
                     layer.reset(session, view)
             self.memory.compacted(size_after, len(plan.head))
-        if not isinstance(plan, Replace):
+        if self.checks.concerns_shape(plan):
             self.checks.request(view, step.call, self._last_response(step.call))
         return size_before - size_after
 

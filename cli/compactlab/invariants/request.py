@@ -41,12 +41,15 @@ def is_sound(messages: list[Message], items: Iterable[int]) -> bool:
             started = True
             continue
         user_between = True
+        other = False
         for block in message.blocks:
             if block.kind == "tool_result":
-                if block.tool_id not in open_ids:
+                if other or block.tool_id not in open_ids:
                     return False
                 open_ids.remove(block.tool_id)
-            elif block.kind == "text" and not block.lengths[0]:
+                continue
+            other = True
+            if block.kind == "text" and not block.lengths[0]:
                 return False
     return started and not open_ids
 

@@ -102,8 +102,7 @@ class Collapse:
         )
         used = ", ".join(f"{name} {count}x" for name, count in sorted(tools.items())) or "no tools"
         text = f"[collapsed: {len(items)} messages; {used}]"
-        saved = dict(view.saved.items())
-        tokens = sum(session.tokens[i] - sum(by.get(i, 0) for by in saved.values()) for i in items)
+        tokens = sum(session.sent_tokens(view, item) for item in items)
         if not items or tokens <= session.table.of_text(text):
             return None, 0
         marker = session.make("user", "collapse_marker", text, step.now)

@@ -94,5 +94,4 @@ def _request_tokens(session: Session, view: View, item: int) -> int:
     """Tokens of a message in the summary request: images and documents are replaced by a word."""
     images = sum(block.images for block in session.messages[item].blocks)
     stripped = images * (session.table.image_tokens - PLACEHOLDER_TOKENS)
-    saved = sum(by_message.get(item, 0) for by_message in view.saved.values())
-    return max(0, session.tokens[item] - saved - session.table.scaled(stripped))
+    return max(0, session.sent_tokens(view, item) - session.table.scaled(stripped))

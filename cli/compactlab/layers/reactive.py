@@ -16,7 +16,7 @@ def compact(session: Session, view: View, step: Step) -> Compact | None:
     items = view.items
     floor = last_boundary(session, items) + 1
     starts = [floor + start for start in round_starts(session, items[floor:])] if items[floor:] else []
-    sizes = [session.tokens[item] - sum(by.get(item, 0) for by in view.saved.values()) for item in items]
+    sizes = [session.sent_tokens(view, item) for item in items]
     reserve = session.table.scaled(step.config.summary.size)
     room = step.limits.effective - step.overhead - reserve
     found = links(session, items)

@@ -53,7 +53,7 @@ def compact(session: Session, view: View, step: Step, memory: MemoryState, carri
     floor = last_boundary(session, items) + 1
     pad = step.config.tokens.pad_ratio
     sizes = padded_sizes(session, view, items, pad)
-    counted = _by_counter(session, view) if settings.count == "counter" else sizes
+    counted = [session.sent_tokens(view, item) for item in items] if settings.count == "counter" else sizes
     texts = [has_text(session, item) for item in items]
     wanted = wanted_start(counted, texts, start, floor, settings)
     start = wanted
@@ -98,11 +98,3 @@ def _position(items: list[int], wanted: int | None) -> int | None:
         if items[position] == wanted:
             return position
     return None
-
-
-def _by_counter(session: Session, view: View) -> list[int]:
-    saved: dict[int, int] = {}
-    for by_message in view.saved.values():
-        for message, tokens in by_message.items():
-            saved[message] = saved.get(message, 0) + tokens
-    return [session.tokens[item] - saved.get(item, 0) for item in view.items]

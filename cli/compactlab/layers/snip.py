@@ -108,7 +108,7 @@ class Snip:
     def _finish(self, session: Session, view: View, step: Step) -> list[Plan]:
         run, self._run = self._run, []
         text = f"[{len(run)} messages of little value left out]"
-        tokens = sum(session.tokens[i] - sum(by.get(i, 0) for by in view.saved.values()) for i in run)
+        tokens = sum(session.sent_tokens(view, item) for item in run)
         if tokens <= session.table.of_text(text):
             return []
         return [Drop(self.name, tuple(run), session.make("user", "snip_marker", text, step.now))]

@@ -7,6 +7,7 @@ from typing import Any
 
 from compactlab.ingest.records import content_blocks
 from compactlab.model.transcript import Message, Transcript
+from compactlab.model.view import View
 from compactlab.tokens.table import TokenTable
 
 
@@ -50,6 +51,9 @@ class Session:
         self.estimate.append(estimate)
         return len(self.messages) - 1
 
-    def is_tool_result(self, message: int) -> bool:
-        """Whether the message carries tool results."""
-        return self.messages[message].kind == "result"
+    def sent_tokens(self, view: View, message: int) -> int:
+        """Tokens of a message as it stands in the view, by the run's counter."""
+        saved = 0
+        for by_message in view.saved.values():
+            saved += by_message.get(message, 0)
+        return self.tokens[message] - saved
