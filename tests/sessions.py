@@ -97,9 +97,11 @@ class Book:
     def _uuid(self) -> str:
         return f"{len(self.records):08x}-0000-4000-8000-000000000000"
 
-    def _put(self, kind: str, body: Json, parent: str | None = "", *, leads: bool = True) -> str:
+    def put(self, kind: str, body: Json, parent: str | None = "", *, leads: bool = True) -> str:
+        """One chain record below the newest one, or below `parent`; it is the new head if it `leads`."""
         uuid = self._uuid()
         self.clock += 7
+        hour, minute, second = self.clock // 3600 % 24, self.clock // 60 % 60, self.clock % 60
         record: Json = {
             "parentUuid": self.head if parent == "" else parent,
             "isSidechain": False,
@@ -108,7 +110,7 @@ class Book:
             "type": kind,
             **body,
             "uuid": uuid,
-            "timestamp": f"2026-03-01T{self.clock // 3600 % 24:02}:{self.clock // 60 % 60:02}:{self.clock % 60:02}.000Z",
+            "timestamp": f"2026-03-01T{hour:02}:{minute:02}:{second:02}.000Z",
         }
         self.records.append(record)
         if leads:
@@ -122,7 +124,7 @@ class Book:
 
     def user(self, content: str | list[Json], parent: str | None = "", **extra: Any) -> str:
         """A user record; its size goes into the tail."""
-        uuid = self._put("user", {"message": {"role": "user", "content": content}, **extra}, parent)
+        uuid = self.put("user", {"message": {"role": "user", "content": content}, **extra}, parent)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         self._count(uuid, sum(map(size_of, blocks)))
         return uuid
@@ -130,17 +132,17 @@ class Book:
     def attachment(self, tokens: int = 20, kind: str = "hook_additional_context") -> str:
         """An attachment that renders to a text of that size."""
         value = {"type": kind, "content": text_of(tokens)}
-        uuid = self._put("attachment", {"attachment": value})
+        uuid = self.put("attachment", {"attachment": value})
         self._count(uuid, tokens)
         return uuid
 
     def progress(self) -> str:
         """A progress record that stands in the chain."""
-        return self._put("progress", {"data": {"type": "hook_progress", "hookEvent": "PreToolUse"}})
+        return self.put("progress", {"data": {"type": "hook_progress", "hookEvent": "PreToolUse"}})
 
     def note(self, content: str = "Stop hooks ran") -> str:
         """A system record: no part of the context."""
-        uuid = self._put("system", {"subtype": "informational", "content": content, "isMeta": False})
+        uuid = self.put("system", {"subtype": "informational", "content": content, "isMeta": False})
         self.segment.append(uuid)
         self.sizes[uuid] = 0
         return uuid
@@ -192,7 +194,7 @@ class Book:
             "output_tokens": figure,
         }
         message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": self.model}
-        uuid = self._put("assistant", {"message": {**message, "content": [block], "usage": usage}})
+        uuid = self.put("assistant", {"message": {**message, "content": [block], "usage": usage}})
         self.sizes[uuid] = size_of(block)
         self.segment.append(uuid)
         return uuid
@@ -260,7 +262,7 @@ class Book:
             metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": anchor, "tailUuid": kept[-1]}
             metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": kept}
         body = {"subtype": "compact_boundary", "content": "Conversation compacted", "isMeta": False}
-        self._put("system", {"logicalParentUuid": logical, **body, "compactMetadata": metadata}, None)
+        self.put("system", {"logicalParentUuid": logical, **body, "compactMetadata": metadata}, None)
         self.context, self.tail, self.known = 0, sum(self.sizes[uuid] for uuid in kept), None
         self.segment = []
         self.user(SUMMARY_OPENING + text_of(tokens), isCompactSummary=True, isVisibleInTranscriptOnly=True)
@@ -299,11 +301,11 @@ _SIZES = st.sampled_from((1, 5, 30, 120, 400, 900, 1_500, 2_500))
 
 
 @st.composite
-def tool_calls(draw: st.DrawFn) -> tuple[Tool, ...]:
-    """One to three tools of a response."""
+def tool_calls(draw: st.DrawFn, scale: int = 1) -> tuple[Tool, ...]:
+    """One to three tools of a response; their results are `scale` times as large as the other texts."""
     return tuple(
         Tool(
-            draw(_SIZES),
+            draw(_SIZES) * scale,
             draw(st.sampled_from(TOOLS)),
             parts=draw(st.booleans()),
             image=draw(st.integers(0, 19)) == 0,
@@ -313,11 +315,11 @@ def tool_calls(draw: st.DrawFn) -> tuple[Tool, ...]:
     )
 
 
-def _turn(book: Book, draw: st.DrawFn, compactions: bool) -> None:
+def _turn(book: Book, draw: st.DrawFn, compactions: bool, scale: int) -> None:
     kind = draw(st.sampled_from(("work",) * 8 + ("say",) * 3 + ("attachment", "progress", "note", "compact")))
     thinking = draw(st.sampled_from((0, 0, 40, 300)))
     if kind == "work":
-        tools = draw(tool_calls())
+        tools = draw(tool_calls(scale))
         text = draw(st.sampled_from((0, 0, 20, 200)))
         book.work(*tools, shape=draw(st.sampled_from(SHAPES)), thinking=thinking, text=text)
     elif kind == "say":
@@ -346,7 +348,13 @@ def _whole_suffix(book: Book) -> int:
 
 @st.composite
 def books(
-    draw: st.DrawFn, *, min_turns: int = 3, max_turns: int = 30, compactions: bool = False, overhead: int = 0
+    draw: st.DrawFn,
+    *,
+    min_turns: int = 3,
+    max_turns: int = 30,
+    compactions: bool = False,
+    overhead: int = 0,
+    scale: int = 1,
 ) -> Book:
     """Sessions of up to `max_turns` responses and other records. `compactions`: recorded ones among them."""
     version = draw(st.sampled_from(VERSIONS))
@@ -359,7 +367,7 @@ def books(
     )
     book.prompt(draw(_SIZES))
     for _ in range(draw(st.integers(min_turns, max_turns))):
-        _turn(book, draw, compactions)
+        _turn(book, draw, compactions, scale)
     return book
 
 

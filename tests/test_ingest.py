@@ -215,7 +215,7 @@ def test_sidechains_are_sessions_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("line", "count", "reason"),
     [
-        (json.dumps(user("x", "u1")).encode() + json.dumps(user("y", "x")).encode(), 2, "2 objects on one line: all used"),
+        (json.dumps(user("x", "u1")).encode() + json.dumps(user("y", "x")).encode(), 2, "2 objects on one line"),
         (json.dumps(user("x", "u1", "a@b")).encode().replace(b"@", b"\\x"), 1, "invalid escape"),
         (json.dumps(user("x", "u1", "a@b")).encode().replace(b"@", b"\\ud83d"), 1, ""),
         (json.dumps(user("x", "u1")).encode() + b"\r", 1, ""),

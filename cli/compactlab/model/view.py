@@ -16,7 +16,8 @@ class View:
     not; history lost before the file began counts until a compaction drops it. `replaced`: (message,
     block) -> new text or None for a removed block. `saved`: layer -> message -> tokens that its replacements
     save; `dropped`: layer -> marker -> tokens that leaving out what it stands for saves; `totals`: their sums
-    a layer. `saved_estimate`: message -> tokens of the length estimate saved. `version` rises with every change other than appending.
+    a layer. `saved_estimate`: message -> tokens of the length estimate saved. `version` rises with every
+    change other than appending.
     """
 
     items: list[int] = field(default_factory=list)
