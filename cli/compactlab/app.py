@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from compactlab.commands._say import say
+from compactlab.commands._streams import say
 from compactlab.errors import INTERRUPTED, describe
 
 

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compactlab.commands._say import progress, say
+from compactlab.commands._streams import emit, progress, say
 
 if TYPE_CHECKING:
     from compactlab.config.load import Settings
@@ -114,16 +114,12 @@ class Common:
 
     def show(self, result: Any) -> None:
         """Render a result and write it where it was asked for."""
-        from compactlab.errors import ResourceError
         from compactlab.render import render
-        from compactlab.render.sinks import write
 
-        if sys.stdout is None and self.output is None:
-            raise ResourceError("standard output is closed; use --output FILE")
-        terminal = self.output is None and sys.stdout.isatty()
+        terminal = self.output is None and sys.stdout is not None and sys.stdout.isatty()
         width = terminal_width() if terminal else 80
         color = terminal and not self.no_color and "NO_COLOR" not in os.environ
-        write(render(result, format=self.format, width=width, color=color), self.output)
+        emit(render(result, format=self.format, width=width, color=color), self.output)
 
     def progress(self) -> Callable[[str, int, int], None] | None:
         """A line on stderr that follows the files, only on a terminal."""

@@ -16,6 +16,7 @@ import typer
 from compactlab import __version__
 from compactlab.commands import COMMANDS
 from compactlab.commands._help import Group
+from compactlab.commands._streams import emit
 from compactlab.errors import OK, USAGE, UsageError
 
 _HELP = ["-h", "--help"]
@@ -50,10 +51,8 @@ def root(
 
     Begin with: compactlab replay session.jsonl
     """
-    from compactlab.render.sinks import write
-
     if version:
-        write(f"compactlab {__version__}\n".encode(), None)
+        emit(f"compactlab {__version__}\n".encode())
         raise typer.Exit(OK)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from compactlab.commands._help import Command, Group
 from compactlab.commands._options import OUTPUT, SETTINGS, Common, with_common
+from compactlab.commands._streams import emit, say
 
 app = typer.Typer(
     cls=Group, rich_markup_mode=None, add_completion=False, help="Show, check and describe the settings."
@@ -44,11 +45,9 @@ def check(
 
     Prints "ok" for each file that holds, and one line for the first fault of each that does not.
     """
-    from compactlab.commands._say import say
     from compactlab.config.errors import ConfigError
     from compactlab.config.load import resolve
     from compactlab.errors import OK, USAGE, UsageError
-    from compactlab.render.sinks import write
     from compactlab.render.text import safe
 
     if not files:
@@ -62,7 +61,7 @@ def check(
             continue
         good.append(f"{safe(str(path))}: ok\n")
         faults += [f"warning: {warning}" for warning in settings.warnings]
-    write("".join(good).encode(), None)
+    emit("".join(good).encode())
     for line in faults:
         say(line)
     return OK if len(good) == len(files) else USAGE

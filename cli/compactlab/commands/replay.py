@@ -9,7 +9,7 @@ import typer
 from compactlab.commands._fail import FailOn, check_names, failures
 from compactlab.commands._help import Command
 from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
-from compactlab.commands._say import say
+from compactlab.commands._streams import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from compactlab.commands._help import Command
 from compactlab.commands._options import OUTPUT, READING, SETTINGS, Common, Paths, finish, stdin, with_common
-from compactlab.commands._say import say
+from compactlab.commands._streams import say
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -36,13 +36,13 @@ def validate(
     _check_limit("--min-hits", min_hits, 100)
     _check_limit("--max-false-alarms", max_false_alarms, 1000)
     settings = common.settings()
-    stream = stdin()
-    if common.strict and "-" in paths:
-        stream = io.BytesIO(stream.read())  # read twice: once for its lines, once to validate
+    # With --strict the inputs are read twice, for their lines too: the result does not hold those.
+    piped = stdin().read() if common.strict and "-" in paths else b""
+    stream = io.BytesIO(piped) if piped else stdin()
     result, problems = api.validate_paths(paths, settings, stdin=stream, progress=common.progress())
     if result.document["sessions"] or not problems:
         common.show(result)
-    code = finish(problems, _malformed(paths, stream) if common.strict else [], common.strict)
+    code = finish(problems, _malformed(paths, piped) if common.strict else [], common.strict)
     failed = _failures(result.document["totals"], min_hits, max_false_alarms)
     for line in failed:
         say(line)
@@ -56,13 +56,11 @@ def _check_limit(option: str, value: float | None, most: int) -> None:
         raise UsageError(f"{option}: give a number from 0 to {most:,}, not {value:g}")
 
 
-def _malformed(paths: list[str], stream: IO[bytes]) -> list[tuple[str, int, str]]:
-    """The lines that could not be read: the result does not hold them."""
+def _malformed(paths: list[str], piped: bytes) -> list[tuple[str, int, str]]:
+    """The lines that could not be read: source, line, reason. `piped`: what standard input held."""
     from compactlab import api
 
-    if "-" in paths:
-        stream.seek(0)
-    inputs = api.Inputs(paths, stream)
+    inputs = api.Inputs(paths, io.BytesIO(piped))
     sessions = [session for found in inputs for session in api.main_sessions(found)]
     return [(session.source, bad.line, bad.reason) for session in sessions for bad in session.malformed]
 

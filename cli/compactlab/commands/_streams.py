@@ -1,13 +1,24 @@
-"""Lines for a person, on stderr. Results go through `render` and its sinks, never through here."""
+"""What commands write: results to stdout or a file, lines for a person and the progress to stderr."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 #: Goes to the start of the terminal's line and clears it.
 CLEAR = "\r\x1b[K"
+
+
+def emit(text: bytes, output: Path | None = None) -> None:
+    """Write a result to the file `output`, or to standard output. Raises ResourceError where it cannot."""
+    from compactlab.errors import ResourceError
+    from compactlab.render.sinks import write
+
+    if sys.stdout is None and (output is None or str(output) == "-"):
+        raise ResourceError("standard output is closed; keep it open, or use --output FILE")
+    write(text, output)
 
 
 def say(line: str) -> None:
