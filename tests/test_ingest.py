@@ -217,10 +217,10 @@ def test_sidechains_are_sessions_of_their_own() -> None:
     [
         (json.dumps(user("x", "u1")).encode() + json.dumps(user("y", "x")).encode(), 2, "2 objects on one line"),
         (json.dumps(user("x", "u1", "a@b")).encode().replace(b"@", b"\\x"), 1, "invalid escape"),
-        (json.dumps(user("x", "u1", "a@b")).encode().replace(b"@", b"\\ud83d"), 1, ""),
+        (json.dumps(user("x", "u1", "a@b")).encode().replace(b"@", b"\\ud83d"), 1, "a lone surrogate"),
         (json.dumps(user("x", "u1")).encode() + b"\r", 1, ""),
         (b"\xef\xbb\xbf" + json.dumps(user("x", "u1")).encode(), 1, ""),
-        (json.dumps({**user("x", "u1"), "n": float("nan")}).encode(), 1, ""),
+        (json.dumps({**user("x", "u1"), "n": float("nan")}).encode(), 1, "NaN is no JSON: read as null"),
         (json.dumps({**user("x", "u1"), "n": 10**40}).encode(), 1, ""),
         (json.dumps(user("x", "u1"))[:-20].encode(), 0, "the line is cut"),
         (b"\x00\x01\x02\xff", 0, "not JSON"),
@@ -256,7 +256,8 @@ def test_a_field_of_the_wrong_type_counts_as_absent(key: str, value: object) -> 
     assert "u1" in uuids(transcript) or transcript.messages
 
 
-@pytest.mark.parametrize("content", [None, 3, {}, [None, 1, "x"], [{"type": 7}], [{"type": "tool_use", "input": None}],
+@pytest.mark.parametrize("content", [None, 3, {}, [None, 1, "x"], [{"type": 7}],
+                                     [{"type": ["x"]}], [{"type": {}}], [{"type": "tool_use", "input": None}],
                                      [{"type": "tool_result", "content": [[], {"type": "image"}]}]])  # fmt: skip
 def test_strange_content_is_measured(content: object) -> None:
     assert session(user("u1", None, content)).messages[0].uuid == "u1"

@@ -196,6 +196,7 @@ Compactions
 call  path            trigger   before   after  kept  kept tokens  start
 ────────────────────────────────────────────────────────────────────────────
   60  session memory  auto     167,100  31,000    37       12,000  455 → 450
+· before, after: the whole request in tokens, overhead included
 · start: where the cut was wanted → where the invariants let it be
 
 Violations
@@ -247,7 +248,10 @@ def test_violations_are_grouped_worst_first_with_their_first_place() -> None:
 
 def test_malformed_lines_are_counted_and_the_first_quoted() -> None:
     text = table(replay(session(malformed=tuple({"line": at, "reason": "cut"} for at in range(1, 6)))))
-    assert "Malformed lines: 5\n· line:1: cut\n· line:2: cut\n· line:3: cut\n· 2 more;" in text
+    assert (
+        "Malformed lines: 5\n· traces/a.jsonl:1: cut\n· traces/a.jsonl:2: cut\n· traces/a.jsonl:3: cut\n· 2 more;"
+        in text
+    )
     assert "5 lines could not be read" in text
     assert "compactlab inspect traces/a.jsonl" in text
 

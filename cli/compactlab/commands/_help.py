@@ -1,6 +1,6 @@
 """How help pages look: plain text, the same with every version of typer.
 
-A command's page is made of the texts and metavars that it declares, and of nothing else.
+A command's page is made of the texts and names that it declares, and of nothing else.
 """
 
 from __future__ import annotations
@@ -8,6 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+#: What the arguments are, by their name on the page. They stand here and not at their declaration, since
+#: typer before it had its own click loses the text with click 8.5.
+ARGUMENTS = {
+    "PATH...": "Transcripts (.jsonl, .jsonl.gz), directories, or - for stdin.",
+    "FILE...": "TOML files with settings.",
+    "CODE": "A code such as CL101, or a name such as role-run.",
+}
 
 
 class Command(TyperCommand):
@@ -51,7 +59,7 @@ def _params(command: Any, ctx: Any, kind: str) -> list[Any]:
 
 
 def _write_params(command: Any, ctx: Any, formatter: Any) -> None:
-    arguments = [(param.metavar, param.help or "") for param in _params(command, ctx, "argument")]
+    arguments = [(param.metavar, ARGUMENTS[param.metavar]) for param in _params(command, ctx, "argument")]
     options = [(_names(param), param.help or "") for param in _params(command, ctx, "option")]
     for title, rows in (("Arguments", arguments), ("Options", options)):
         if rows:

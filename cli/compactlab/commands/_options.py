@@ -93,11 +93,12 @@ class Common:
 
     def check_format(self) -> None:
         """Raises UsageError for a format that does not exist, before any work is done."""
+        from compactlab.config.errors import shown
         from compactlab.errors import UsageError
         from compactlab.render import FORMATS
 
         if self.format not in FORMATS:
-            raise UsageError(f"no format {self.format!r}: choose {', '.join(FORMATS)}")
+            raise UsageError(f"no format {shown(self.format)}: choose {', '.join(FORMATS)}")
 
     def inputs(self, paths: list[str] | None, command: str) -> list[str]:
         """The paths as given. Raises UsageError where there is none, or where the output would replace one."""
@@ -173,10 +174,7 @@ def with_common(*groups: Sequence[str]) -> Callable[[Callable[..., int | None]],
     return decorate
 
 
-Paths = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="PATH...", help="Transcripts (.jsonl, .jsonl.gz), directories, or - for stdin."),
-]
+Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...")]
 
 
 def stdin() -> IO[bytes]:

@@ -17,6 +17,7 @@ from compactlab import __version__
 from compactlab.commands import COMMANDS
 from compactlab.commands._help import Group
 from compactlab.commands._streams import emit
+from compactlab.config.errors import shown
 from compactlab.errors import OK, USAGE, UsageError
 
 _HELP = ["-h", "--help"]
@@ -83,7 +84,7 @@ def find(arguments: Sequence[str]) -> tuple[Any, list[str], list[str]]:
         names = command.list_commands(no_context)
         if rest[0] not in names:
             hint = _nearest(rest[0], names) or f": choose {', '.join(names)}"
-            raise UsageError(f"no such command {' '.join([*words[1:], rest[0]])!r}{hint}")
+            raise UsageError(f"no such command {shown(' '.join([*words[1:], rest[0]]))}{hint}")
         words.append(rest.pop(0))
         command = command.get_command(no_context, words[-1])
     return command, words, rest
@@ -105,6 +106,6 @@ def _usage_message(error: Exception, command: str) -> str | None:
     option = getattr(error, "option_name", None)
     if option and type(error).__name__ == "NoSuchOption":
         near = _nearest(option, getattr(error, "possibilities", None) or ())
-        return f"no such option {option!r}{near or f': see {command} --help'}"
+        return f"no such option {shown(option)}{near or f': see {command} --help'}"
     text = str(error.format_message()).rstrip(".")
     return f"{text[:1].lower()}{text[1:]}: see {command} --help"

@@ -26,20 +26,19 @@ def show(
     ] = None,
 ) -> None:
     """Show every setting as it is resolved, with where each value came from."""
+    from compactlab.config.errors import shown
     from compactlab.engine.configured import show_table
     from compactlab.errors import UsageError
     from compactlab.profiles.catalog import parse_version
 
     if version is not None and parse_version(version) is None:
-        raise UsageError(f"--version: {version!r} is no version; give one as in: --version 2.1.20")
+        raise UsageError(f"--version: {shown(version)} is no version; give one as in: --version 2.1.20")
     common.show(show_table(common.settings(), version))
 
 
 @app.command("check", cls=Command)
 def check(
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE...", help="TOML files with settings.")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...")] = None,
 ) -> int:
     """Check files with settings: exit 0 if all hold, else 2.
 

@@ -16,9 +16,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @with_common(OUTPUT)
 def explain(
     common: Common,
-    code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="A code such as CL101, or a name such as role-run.")
-    ] = None,
+    code: Annotated[str | None, typer.Argument(metavar="CODE")] = None,
 ) -> None:
     """Say what an invariant's code means, what the API says when it is broken, and what to do."""
     from compactlab import api

@@ -15,7 +15,10 @@ def kept_ids(transcript: Transcript, summary: int) -> list[int]:
     if boundary is None or not boundary.preserved:
         return []
     wanted = set(boundary.preserved)
-    return [i for i in range(boundary.index) if transcript.messages[i].uuid in wanted]
+    found = [i for i in range(boundary.index) if transcript.messages[i].uuid in wanted]
+    if boundary.ends_only and len(found) == 2:
+        return list(range(found[0], found[1] + 1))
+    return found
 
 
 def honour(
@@ -41,6 +44,7 @@ def honour(
         start_uuid=session.messages[kept[0]].uuid if kept else None,
         wanted_index=kept[0] if kept else boundary.index,
         floor_index=0,
+        last_summarized_index=None,
         kept_messages=len(kept),
         kept_tokens=kept_tokens,
         summary_tokens=session.tokens[boundary.summary] if boundary.summary >= 0 else 0,
@@ -50,7 +54,7 @@ def honour(
 
 
 def boundary_result(
-    session: Session, view: View, plan: Compact, before: list[int], call: int
+    session: Session, view: View, plan: Compact, before: list[int], call: int, request_tokens: int
 ) -> BoundaryResult:
     """The row of a simulated compaction; `before` are the ids that it worked on."""
     cut = plan.cut
@@ -69,10 +73,12 @@ def boundary_result(
         start_uuid=uuid[plan.kept[0]] if plan.kept else None,
         wanted_index=cut.wanted_index,
         floor_index=cut.floor_index,
+        last_summarized_index=cut.last_summarized_index,
         kept_messages=len(plan.kept),
         kept_tokens=sum(session.sent_tokens(view, item) for item in plan.kept),
         summary_tokens=session.tokens[plan.head[-1]],
         fallback_reason=cut.fallback_reason,
         discovered_tools=cut.discovered_tools,
         restored_tokens=sum(session.tokens[item] for item in plan.tail),
+        request_tokens=request_tokens,
     )

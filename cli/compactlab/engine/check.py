@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from compactlab.engine.tables import short_name
+from compactlab.engine.tables import names_of
 from compactlab.invariants.catalog import BY_CODE, CATALOG
 from compactlab.layers.catalog import LAYERS
 from compactlab.model.results import SessionReplay, TableResult
@@ -14,6 +14,7 @@ from compactlab.model.results import SessionReplay, TableResult
 def check_table(results: list[SessionReplay], *, recording_only: bool) -> TableResult:
     """`compactlab check`: violations grouped for people, one by one in the JSON."""
     results = sorted(results, key=lambda r: (r.source, r.digest))
+    names = names_of(result.source for result in results)
     sessions: list[dict[str, Any]] = []
     rows: list[tuple[Any, ...]] = []
     for result in results:
@@ -31,7 +32,7 @@ def check_table(results: list[SessionReplay], *, recording_only: bool) -> TableR
         for key, count in sorted(groups.items()):
             rows.append(
                 (
-                    short_name(result.source),
+                    names[result.source],
                     key[1],
                     BY_CODE[key[1]].name,
                     key[2],

@@ -59,8 +59,11 @@ class Checks:
                 for item in plan.items
                 if item.text == ""
             ]
-            if plan.layer == "micro" and not config.micro.api.enabled:
-                found += check_cleared(self._session, plan, frozenset(config.micro.compactable_tools))
+            if plan.layer == "micro":
+                tools = frozenset(config.micro.compactable_tools)
+                if config.micro.api.enabled:
+                    tools |= self._session.tools - frozenset(config.micro.api.exclude_tools)
+                found += check_cleared(self._session, plan, tools)
             self._tell(found, call, plan.layer)
         elif isinstance(plan, Compact):
             size_before, size_after = sizes
@@ -95,6 +98,10 @@ class Checks:
             first.setdefault(session.messages[item].response_id, item)
         found += check_split(here, self._lines, first)
         found += check_thinking(session.messages, last_response, frozenset(view.items), view.replaced)
+        if self.layer == "recorded":
+            self.baseline += [broken for broken in found if (broken.code, broken.key) not in self._known]
+            self._known |= {(broken.code, broken.key) for broken in found}
+            return
         self._tell(found, call, self.layer or "recording")
 
     def images(self, view: View, call: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from compactlab.config.load import Settings
 from compactlab.engine.checks import baseline, recording_faults
-from compactlab.engine.tables import short_name
+from compactlab.engine.tables import names_of
 from compactlab.errors import UsageError
 from compactlab.model.results import TableResult
 from compactlab.model.transcript import Transcript
@@ -158,6 +158,11 @@ def segment_range(transcript: Transcript, segment: int | None) -> tuple[int, int
     return cuts[number], cuts[number + 1]
 
 
+def cut(text: str, width: int) -> str:
+    """At most `width` characters, with an ellipsis where some are left out."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
 def _ranked(counter: Counter[str]) -> dict[str, int]:
     return dict(sorted(counter.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -174,24 +179,25 @@ def _target(value: Any) -> str:
 def inspection_table(found: list[Inspection]) -> TableResult:
     """`compactlab inspect`: one group of tables a session."""
     documents = sorted((one.document() for one in found), key=lambda d: (d["source"], d["digest"]))
+    names = names_of(document["source"] for document in documents)
     tables: list[Any] = []
     lines: list[str] = []
     if len(documents) > 1:
-        tables.append(_overview(documents))
+        tables.append(_overview(documents, names))
     if len(documents) <= 3:
         for document in documents:
-            tables += _session_tables(document, short_name(document["source"]))
+            tables += _session_tables(document, names[document["source"]])
             lines += _session_lines(document)
     else:
         lines.append("Give one file for its tokens by role, tool and block.")
     return TableResult({"schema": "compactlab.inspect/1", "sessions": documents}, tuple(tables), tuple(lines))
 
 
-def _overview(documents: list[dict[str, Any]]) -> Any:
+def _overview(documents: list[dict[str, Any]], names: dict[str, str]) -> Any:
     columns = ("session", "calls", "messages", "tokens", "peak", "compactions", "faults", "malformed")
     rows = tuple(
         (
-            short_name(d["source"]),
+            names[d["source"]],
             d["calls"],
             d["messages"],
             d["tokens"]["total"],
@@ -228,7 +234,9 @@ def _session_tables(d: dict[str, Any], name: str) -> list[Any]:
         for label, row in list(d["tokens"]["by_tool"].items())[:SHOWN]
     )
     tables.append(("Tokens by tool", ("tool", "calls", "tokens", "share"), tools))
-    largest = tuple((r["line"], r["tool"], r["tokens"], r["target"][:40]) for r in d["largest_results"][:5])
+    largest = tuple(
+        (r["line"], r["tool"], r["tokens"], cut(r["target"], 40)) for r in d["largest_results"][:5]
+    )
     tables.append(("Largest results", ("line", "tool", "tokens", "target"), largest))
     compactions = tuple(
         (
@@ -243,14 +251,14 @@ def _session_tables(d: dict[str, Any], name: str) -> list[Any]:
     )
     columns = ("line", "trigger", "before", "next call", "kept", "tail")
     tables.append(("Recorded compactions", columns, compactions))
-    faults = Counter((fault["code"], fault["message"].split(" (")[0][:44]) for fault in d["faults"])
+    faults = Counter((fault["code"], cut(fault["message"].split(" (")[0], 44)) for fault in d["faults"])
     rows = tuple((code, n, text) for (code, text), n in sorted(faults.items())[:SHOWN])
     tables.append(("Faults of the recording", ("code", "places", "what"), rows))
     return [table for table in tables if table[2]]
 
 
 def _session_lines(d: dict[str, Any]) -> list[str]:
-    lines = [f"{d['source']}: line {bad['line']}: {bad['reason']}" for bad in d["malformed"][:5]]
+    lines = [f"{d['source']}:{bad['line']}: {bad['reason']}" for bad in d["malformed"][:5]]
     unknown = {name: n for name, n in d["record_types"].items() if name not in KNOWN_TYPES}
     if unknown:
         names = ", ".join(f"{name} ({n})" for name, n in unknown.items())
@@ -262,6 +270,6 @@ def _session_lines(d: dict[str, Any]) -> list[str]:
         )
     if d["lost_tokens"]:
         lines.append(
-            f"The session began before this file: {d['lost_tokens']:,} tokens of history are not in it."
+            f"{d['source']}: the session began before this file: {d['lost_tokens']:,} tokens are not in it."
         )
     return lines

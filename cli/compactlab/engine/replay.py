@@ -113,7 +113,9 @@ class Replay:
             index in config.auto.manual_at,
         )
         compacted = self._layers(step, events)
-        if not compacted:
+        if compacted:
+            self.reasons["reactive"]["compacted already"] += 1
+        else:
             compacted = self._too_large(step, events)
         self._record(index, call, step, compacted, events)
 
@@ -230,7 +232,7 @@ class Replay:
             plan, view, before, step.call, step.config, (size_before, size_after), step.limits.auto
         )
         if isinstance(plan, Compact):
-            self.boundaries.append(boundary_result(session, view, plan, before, step.call))
+            self.boundaries.append(boundary_result(session, view, plan, before, step.call, size_after))
             for layer in self.layers:
                 if layer is not self.auto:
                     layer.reset(session, view)

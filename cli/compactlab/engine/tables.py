@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from compactlab.engine.micro_validate import MicroRow
@@ -22,6 +23,7 @@ def validation_table(found: list[Validation]) -> TableResult:
     """`compactlab validate`: every recorded boundary with predicted and recorded size, and the totals."""
     found = sorted(found, key=lambda v: (v.transcript.source, v.transcript.digest))
     summed = totals(found)
+    names = names_of(v.transcript.source for v in found)
     sessions = [
         {
             "source": v.transcript.source,
@@ -39,10 +41,10 @@ def validation_table(found: list[Validation]) -> TableResult:
         (
             "Recorded compactions",
             ("session", "line", "version", "recorded", "predicted", "error", "verdict", "size is"),
-            tuple(_boundary_cells(v, row) for v in found for row in v.rows),
+            tuple(_boundary_cells(names[v.transcript.source], row) for v in found for row in v.rows),
         )
     ]
-    micro = tuple(_micro_cells(v, row) for v in found for row in v.micro)
+    micro = tuple(_micro_cells(names[v.transcript.source], row) for v in found for row in v.micro)
     if micro:
         tables.append(
             (
@@ -55,11 +57,11 @@ def validation_table(found: list[Validation]) -> TableResult:
     return TableResult(document, tuple(tables), _lines(found, summed))
 
 
-def _boundary_cells(validation: Validation, row: BoundaryRow) -> tuple[Any, ...]:
+def _boundary_cells(name: str, row: BoundaryRow) -> tuple[Any, ...]:
     error = "" if row.pre_tokens is None else row.predicted_tokens - row.pre_tokens
     verdict = f"early by {row.calls_off}" if row.verdict == "early" else row.verdict
     return (
-        short_name(validation.transcript.source),
+        name,
         row.line,
         row.version,
         row.pre_tokens,
@@ -70,9 +72,9 @@ def _boundary_cells(validation: Validation, row: BoundaryRow) -> tuple[Any, ...]
     )
 
 
-def _micro_cells(validation: Validation, row: MicroRow) -> tuple[Any, ...]:
+def _micro_cells(name: str, row: MicroRow) -> tuple[Any, ...]:
     return (
-        short_name(validation.transcript.source),
+        name,
         row.line,
         f"{row.results} {'same' if row.same_ids else 'differ'}",
         row.tokens_saved,
@@ -81,6 +83,14 @@ def _micro_cells(validation: Validation, row: MicroRow) -> tuple[Any, ...]:
         row.predicted_pre,
         row.verdict,
     )
+
+
+def names_of(sources: Iterable[str]) -> dict[str, str]:
+    """A name for each source: short where that tells it from the others, else the source as given."""
+    shorts: dict[str, set[str]] = {}
+    for source in sources:
+        shorts.setdefault(short_name(source), set()).add(source)
+    return {source: short if len(same) == 1 else source for short, same in shorts.items() for source in same}
 
 
 def short_name(source: str) -> str:
@@ -99,7 +109,7 @@ def _lines(found: list[Validation], summed: dict[str, Any]) -> tuple[str, ...]:
     lines = [
         f"{summed['hit']} of {knowable} knowable automatic compactions found at the same call; "
         f"{summed['early']} early, {summed['late']} late, {summed['unknowable']} unknowable.",
-        f"{summed['false_alarms']} false alarms in {summed['calls']} calls.",
+        f"{summed['false_alarms']:,} false alarms in {summed['calls']:,} calls.",
     ]
     if summed["median_abs_error"] is not None:
         share = summed["median_abs_error_share"] * 100

@@ -188,9 +188,21 @@ def salvage(line: bytes) -> tuple[list[dict[str, Any]], str]:
         remarks.append("not a JSON object: skipped")
     if len(objects_found) > 1:
         remarks.append(f"{len(objects_found)} objects on one line: all used")
+    if any(map(_has_lone_surrogate, objects_found)):
+        remarks.append("a lone surrogate: kept as it is")
     if problem:
         remarks.append(problem)
     return objects_found, "; ".join(remark for remark in remarks if remark)
+
+
+def _has_lone_surrogate(value: dict[str, Any]) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except RecursionError:
+        return False
+    return False
 
 
 def _double(match: re.Match[str]) -> str:
@@ -198,7 +210,8 @@ def _double(match: re.Match[str]) -> str:
 
 
 def _decode_all(text: str) -> tuple[list[Any], str]:
-    decoder = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+    odd: list[str] = []
+    decoder = json.JSONDecoder(strict=False, parse_constant=odd.append)
     values: list[Any] = []
     position = 0
     while position < len(text):
@@ -213,7 +226,7 @@ def _decode_all(text: str) -> tuple[list[Any], str]:
         values.append(value)
         while position < len(text) and text[position] in " \t\r\n,":
             position += 1
-    return values, ""
+    return values, f"{odd[0]} is no JSON: read as null" if odd else ""
 
 
 def _in_words(error: json.JSONDecodeError) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from compactlab.ingest.attachments import rendered
 from compactlab.ingest.text import json_length, utf16
-from compactlab.model.transcript import IMAGE_KINDS, Block, Message, Usage
+from compactlab.model.transcript import Block, Message, Usage
 
 #: Types of record that stand in the parent chain.
 CHAIN_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -114,7 +114,7 @@ def _block(item: dict[str, Any]) -> Block:
         return Block("tool_use", (size,), 0, _string(item.get("id")), name, item)
     if kind == "thinking":
         return Block("thinking", (_length(item.get("thinking")),), 0, "", "", item)
-    if kind in IMAGE_KINDS:
+    if kind == "image" or kind == "document":
         return Block(kind, (), 1, "", "", item)
     if kind == "redacted_thinking":
         return Block("redacted_thinking", (_length(item.get("data")),), 0, "", "", item)

@@ -131,6 +131,7 @@ def _boundaries(messages: tuple[Message, ...], known: set[str]) -> tuple[Boundar
                 trigger if isinstance(trigger, str) else "auto",
                 pre_tokens if type(pre_tokens) is int else None,
                 preserved_uuids(message),
+                not isinstance(metadata.get("preservedMessages"), dict),
                 _tail_missing(messages, index, known, answered),
             )
         )

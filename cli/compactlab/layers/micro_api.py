@@ -25,7 +25,8 @@ class ApiPath:
     ) -> None:
         self._log = ResultsLog(already)
         self._pending = list(pending or ())
-        self._turns: list[list[tuple[int, int]]] = []
+        self._turns: list[tuple[str, list[tuple[int, int]]]] = []
+        self._spoken: set[str] = set()
         self._response = ""
         self._cleared_turns = 0
 
@@ -70,18 +71,22 @@ class ApiPath:
             if record.role != "assistant":
                 continue
             for index, block in enumerate(record.blocks):
-                if block.kind in ("thinking", "redacted_thinking"):
-                    if record.response_id != self._response:
-                        self._turns.append([])
-                        self._response = record.response_id
-                    self._turns[-1].append((message, index))
+                if block.kind not in ("thinking", "redacted_thinking"):
+                    self._spoken.add(record.response_id)
+                    continue
+                if record.response_id != self._response:
+                    self._turns.append((record.response_id, []))
+                    self._response = record.response_id
+                self._turns[-1][1].append((message, index))
 
     def _thinking(self, session: Session, keep: int) -> list[Replacement]:
         if keep <= 0:
             return []
         items = []
         while self._cleared_turns < len(self._turns) - keep:
-            for message, index in self._turns[self._cleared_turns]:
+            response, places = self._turns[self._cleared_turns]
+            # A response of nothing but thinking would be an empty message without it.
+            for message, index in places if response in self._spoken else ():
                 record = session.messages[message]
                 saved = session.table.of_block(record, index, session.tokens[message])
                 items.append(

@@ -83,6 +83,8 @@ class ResultsLog:
             before = table.of_block(
                 session.messages[entry.message], entry.block, session.tokens[entry.message]
             )
+            if before <= placeholder:
+                continue  # too small for the placeholder to save anything
             items.append(
                 Replacement(
                     entry.message,

@@ -29,7 +29,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class BoundaryResult:
-    """One simulated (or honoured) compaction; the fields are those of the replay JSON."""
+    """One simulated (or honoured) compaction; the fields are those of the replay JSON.
+
+    `post_tokens` is the program's own figure for the new list: padded estimates, without the overhead.
+    `request_tokens` is the request that then goes out, by the run's counter and with the overhead.
+    """
 
     call: int
     before_uuid: str
@@ -50,6 +54,8 @@ class BoundaryResult:
     fallback_reason: str | None
     discovered_tools: tuple[str, ...] = ()
     restored_tokens: int = 0
+    request_tokens: int = 0
+    last_summarized_index: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         row: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-#: Images and documents carry no text to count; the estimate takes a fixed number of tokens for each.
-IMAGE_KINDS = frozenset({"image", "document"})
-
 
 class Block(NamedTuple):
     """One content block of a message.
@@ -93,7 +90,8 @@ class Boundary:
     """A recorded compaction. `index` is its message, `summary` the summary's (-1: none found).
 
     `products` are the indices of everything that the compaction itself wrote: boundary, summary,
-    restored attachments, hook results. `tail_missing` says why its size cannot be known, or "".
+    restored attachments, hook results. `preserved` are the uuids that it kept; `ends_only`: the file names
+    only the first and the last of them. `tail_missing` says why its size cannot be known, or "".
     """
 
     index: int
@@ -102,6 +100,7 @@ class Boundary:
     trigger: str
     pre_tokens: int | None
     preserved: tuple[str, ...]
+    ends_only: bool
     tail_missing: str
 
 

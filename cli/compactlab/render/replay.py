@@ -166,7 +166,7 @@ def _boundaries(session: SessionReplay) -> Section:
         return Section("Compactions", 2, lead=("None.",))
     columns = ("call", "path", "trigger", "before", "after", "kept", "kept tokens", "start")
     rows = tuple(_boundary(boundary) for boundary in boundaries[:ROWS])
-    lines = _fallbacks(boundaries)
+    lines = ["before, after: the whole request in tokens, overhead included", *_fallbacks(boundaries)]
     if any(boundary.wanted_index != boundary.start_index for boundary in boundaries):
         lines.append("start: where the cut was wanted → where the invariants let it be")
     if len(boundaries) > ROWS:
@@ -181,7 +181,7 @@ def _boundary(boundary: BoundaryResult) -> tuple[Any, ...]:
         path if path and boundary.layer in ("auto", path) else f"{boundary.layer} {path}".strip(),
         boundary.trigger,
         boundary.pre_tokens,
-        boundary.post_tokens,
+        boundary.request_tokens or boundary.post_tokens,
         boundary.kept_messages,
         boundary.kept_tokens,
         _moved(boundary.wanted_index, boundary.start_index),
@@ -230,7 +230,9 @@ def _violations(sessions: Sequence[SessionReplay]) -> list[Section]:
 def _malformed(session: SessionReplay) -> list[Section]:
     if not session.malformed:
         return []
-    lines = [f"line:{item.get('line')}: {item.get('reason')}" for item in session.malformed[:QUOTED]]
+    lines = [
+        f"{session.source}:{item.get('line')}: {item.get('reason')}" for item in session.malformed[:QUOTED]
+    ]
     if len(session.malformed) > QUOTED:
         lines.append(f"{thousands(len(session.malformed) - QUOTED)} more; `--format json` has all of them.")
     title = f"Malformed lines: {thousands(len(session.malformed))}"
