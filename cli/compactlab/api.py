@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from compactlab.config.load import Settings, resolve
 from compactlab.config.schema import digest, to_dict
@@ -19,6 +19,10 @@ from compactlab.model.results import ReplayResult, SessionReplay, TableResult, V
 from compactlab.model.transcript import Transcript
 
 Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
+
+#: The source of the problem that stands for an interrupt (Ctrl-C) after at least one session.
+INTERRUPTED = "interrupted"
 
 
 def load(path: str | Path) -> Transcript:
@@ -93,6 +97,22 @@ class Inputs:
         return sorted(names)
 
 
+def _each(inputs: Inputs, main_only: bool, make: Callable[[Transcript], T]) -> list[T]:
+    """One value a session. An interrupt keeps what is finished, and is told as a problem of the run."""
+    made: list[T] = []
+    try:
+        for sessions in inputs:
+            for transcript in main_sessions(sessions) if main_only else sessions:
+                made.append(make(transcript))  # noqa: PERF401  what is made must outlive an interrupt
+    except KeyboardInterrupt:
+        if not made:
+            raise
+        inputs.problems.append(
+            InputProblem(INTERRUPTED, f"{len(made)} sessions were finished and are reported")
+        )
+    return made
+
+
 def main_sessions(sessions: tuple[Transcript, ...]) -> tuple[Transcript, ...]:
     """What a replay of a file plays: the main thread; sidechains only where they are all there is."""
     main = tuple(session for session in sessions if not session.sidechain)
@@ -109,11 +129,9 @@ def replay_paths(
 ) -> tuple[ReplayResult, tuple[InputProblem, ...]]:
     """Replay every session below the paths, sorted by source."""
     inputs = Inputs(paths, stdin, progress)
-    results = [
-        session_result(Replay(transcript, settings, as_recorded=as_recorded).run())
-        for sessions in inputs
-        for transcript in main_sessions(sessions)
-    ]
+    results = _each(
+        inputs, True, lambda t: session_result(Replay(t, settings, as_recorded=as_recorded).run())
+    )
     sessions = tuple(sorted(results, key=lambda r: (r.source, r.digest)))
     config = to_dict(settings.base())
     result = ReplayResult(
@@ -134,7 +152,7 @@ def validate_paths(
     from compactlab.engine.validate import Validation
 
     inputs = Inputs(paths, stdin, progress)
-    found = [Validation(t, settings).run() for sessions in inputs for t in main_sessions(sessions)]
+    found = _each(inputs, True, lambda t: Validation(t, settings).run())
     return validation_table(found), tuple(sorted(inputs.problems))
 
 
@@ -150,7 +168,7 @@ def inspect_paths(
     from compactlab.engine.inspect import Inspection, inspection_table
 
     inputs = Inputs(paths, stdin, progress)
-    found = [Inspection(t, settings, segment) for sessions in inputs for t in sessions]
+    found = _each(inputs, False, lambda t: Inspection(t, settings, segment))
     return inspection_table(found), tuple(sorted(inputs.problems))
 
 
@@ -172,11 +190,7 @@ def check_paths(
     from compactlab.engine.check import check_table
 
     inputs = Inputs(paths, stdin, progress)
-    found = [
-        session_result(Replay(transcript, settings).run(), faults=True)
-        for sessions in inputs
-        for transcript in main_sessions(sessions)
-    ]
+    found = _each(inputs, True, lambda t: session_result(Replay(t, settings).run(), faults=True))
     return check_table(found, recording_only=recording_only), tuple(sorted(inputs.problems))
 
 

@@ -187,12 +187,15 @@ def finish(problems: tuple[Any, ...], malformed: Sequence[tuple[str, int, str]],
 
     `malformed`: (source, line, reason), an error only if `strict`.
     """
-    from compactlab.errors import INPUT, OK
+    from compactlab.errors import INPUT, INTERRUPTED, OK
     from compactlab.render.text import safe
 
     for problem in problems:
-        say(f"{safe(problem.source)}: {safe(problem.message)}")
+        place = "" if problem.source == "interrupted" else f"{safe(problem.source)}: "
+        say(place + safe(problem.message))
     if strict and malformed:
         source, line, reason = malformed[0]
         say(f"{safe(source)}:{line}: {safe(reason)} ({len(malformed)} such lines; --strict)")
+    if any(problem.source == "interrupted" for problem in problems):
+        return INTERRUPTED
     return INPUT if problems or (strict and malformed) else OK

@@ -41,6 +41,8 @@ def replay(
 
     paths = common.inputs(paths, "replay")
     wanted = check_names(fail_on)
+    if faults := [name for name in wanted if name.startswith("CL9")]:
+        raise UsageError(f"--fail-on: {faults[0]} is a fault of a recording; use compactlab check")
     settings = common.settings(
         **{"snip.enabled": True if snip else None, "auto.manual_at": manual_at or None}
     )

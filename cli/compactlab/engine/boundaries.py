@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from compactlab.model.plan import Compact
+from collections.abc import Collection
+
+from compactlab.layers.results_log import ResultsLog
+from compactlab.model.plan import Compact, Replace
 from compactlab.model.results import BoundaryResult
 from compactlab.model.transcript import Boundary, Transcript
 from compactlab.model.view import View
@@ -19,6 +22,14 @@ def kept_ids(transcript: Transcript, summary: int) -> list[int]:
     if boundary.ends_only and len(found) == 2:
         return list(range(found[0], found[1] + 1))
     return found
+
+
+def recorded_clearing(session: Session, view: View, tool_ids: Collection[str]) -> Replace:
+    """What a recorded micro-compaction cleared, as a plan on the view."""
+    log = ResultsLog(already=view.replaced)
+    log.feed(session, view.items, session.tools)
+    chosen = [entry for entry in log.oldest() if entry.tool_id in tool_ids]
+    return Replace("micro", log.clear(session, chosen, view.replaced))
 
 
 def honour(

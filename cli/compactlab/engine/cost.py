@@ -71,6 +71,7 @@ class Bill:
         self._prefix, self._raw_prefix, self._last = sent, raw, now
 
     def _price(self, model: str, config: Config) -> Price:
-        price = price_for(config.cost.model or model)
-        self.models.add(price.rule)
+        name = config.cost.model or model
+        price = price_for(name)
+        self.models.add(f"{name or 'an unknown model'} (assumed)" if price.assumed else name)
         return price

@@ -12,10 +12,10 @@ from typing import Any
 from compactlab.config.load import Settings
 from compactlab.config.schema import Config
 from compactlab.engine.apply import append, apply
-from compactlab.engine.boundaries import boundary_result, honour, kept_ids
+from compactlab.engine.boundaries import boundary_result, honour, kept_ids, recorded_clearing
 from compactlab.engine.checks import Checks
 from compactlab.engine.cost import Bill
-from compactlab.engine.running import tail_estimate
+from compactlab.engine.running import idle_minutes, tail_estimate
 from compactlab.layers import reactive
 from compactlab.layers.auto import Auto
 from compactlab.layers.budget import Budget
@@ -50,7 +50,12 @@ class Replay:
         self.view = View(size=self.session.table.lost)
         self.memory = MemorySchedule()
         self.auto = Auto(self.memory)
-        self.layers: tuple[Layer, ...] = (Budget(), Snip(), Micro(), Collapse(), self.auto)
+        self._micro = Micro()
+        self._cleared = (
+            {m.index: frozenset(m.tool_ids) for m in transcript.micro_boundaries} if as_recorded else {}
+        )
+        self._micro.as_recorded = bool(self._cleared)
+        self.layers: tuple[Layer, ...] = (Budget(), Snip(), self._micro, Collapse(), self.auto)
         products = {i for b in transcript.boundaries for i in b.products}
         self._skipped = frozenset() if as_recorded else frozenset(products)
         self._honoured = {b.index: b for b in transcript.boundaries} if as_recorded else {}
@@ -69,6 +74,7 @@ class Replay:
         self._turn = 0
         self._reactive_turn = -1
         self._void = True
+        self._as_it_was = as_recorded  # until a layer of ours changes what is sent
         self._active: tuple[Layer, ...] = self.layers
         self.limits = CallLimits(settings, self.window)
 
@@ -107,7 +113,7 @@ class Replay:
             self._running(index, config, fresh),
             fresh,
             self.session.messages[call.first - 1].timestamp if call.first else call.timestamp,
-            self._idle_minutes(index, call, config),
+            idle_minutes(self.transcript, index) if config.micro.time.enabled else 0.0,
             call.model,
             self.overhead,
             index in config.auto.manual_at,
@@ -135,11 +141,13 @@ class Replay:
                 self._turn += 1
             elif honoured and item in honoured:
                 self._recorded_compaction(honoured[item], call, events)
-                fresh = []
+                view, fresh = self.view, []
             fresh.append(item)
             view.items.append(item)
             view.size += tokens[item]
             self._raw += tokens[item]
+            if kind == "micro_boundary" and item in self._cleared:
+                self._recorded_clearing(self._cleared[item], events)
             if honoured and kind == "summary":
                 for kept in kept_ids(self.transcript, item):
                     append(self.session, view, kept)
@@ -150,18 +158,18 @@ class Replay:
     def _recorded_compaction(self, boundary: Boundary, call: int, events: list[str]) -> None:
         self.boundaries.append(honour(self.session, self.transcript, self.view, boundary, call))
         events.append(f"recorded compaction ({boundary.trigger})")
-        self.view.items = []
-        self.view.size = 0
-        self.view.version += 1
-        self.view.saved.clear()
-        self.view.dropped.clear()
-        self.view.totals.clear()
-        self.view.replaced.clear()
-        self.view.saved_estimate.clear()
+        self.view = View(version=self.view.version + 1)
         self.checks.layer = "recorded"
+        self.fired["auto"] += 1
         self._reset_layers()
         self.memory.compacted(self.overhead, 1)
         self._void = True
+
+    def _recorded_clearing(self, tool_ids: frozenset[str], events: list[str]) -> None:
+        apply(self.session, self.view, recorded_clearing(self.session, self.view, tool_ids))
+        self._micro.reset(self.session, self.view)
+        self.fired["micro"] += 1
+        events.append("recorded micro-compaction")
 
     def _reset_layers(self) -> None:
         for layer in self.layers:
@@ -173,7 +181,8 @@ class Replay:
         tail = tail_estimate(self.session, fresh if call else self.view.items, call, config)
         if call is None:
             return tail
-        return self._sent + self._output + tail
+        context = call.usage.context if self._as_it_was else self._sent
+        return context + self._output + tail
 
     def _extracted(self, config: Config, call: Call) -> bool:
         lines = call.lines
@@ -191,13 +200,6 @@ class Replay:
             reach=reach,
             now=now,
         )
-
-    def _idle_minutes(self, index: int, call: Call, config: Config) -> float:
-        if not index or not config.micro.time.enabled:
-            return 0.0
-        last = self.transcript.calls[index - 1].lines[-1]
-        now = self.session.messages[call.first - 1].timestamp
-        return max(0.0, (seconds(now) - seconds(self.session.messages[last].timestamp)) / 60)
 
     def _layers(self, step: Step, events: list[str]) -> bool:
         compacted = False
@@ -227,6 +229,7 @@ class Replay:
         size_before = self.overhead + view.size
         self.bill.edited(session, view, plan, step)
         apply(session, view, plan)
+        self._as_it_was = False
         size_after = self.overhead + view.size
         self.checks.applied(
             plan, view, before, step.call, step.config, (size_before, size_after), step.limits.auto

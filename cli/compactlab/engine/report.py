@@ -106,6 +106,11 @@ def _notes(run: Replay, version: str | None) -> tuple[str, ...]:
         )
     if run.bill.models:
         notes.append(f"cost: list prices as of {as_of()} for {', '.join(sorted(run.bill.models))}")
+    config = run.settings.for_version(version)
+    asked = {*config.auto.manual_at, *config.faults.summary_fails_at, *config.faults.overflow_at}
+    beyond = sorted(call for call in asked if call >= len(transcript.calls))
+    if beyond:
+        notes.append(f"no such call, so nothing happened there: {', '.join(map(str, beyond[:5]))}")
     if transcript.calls:
         notes += limit_warnings(
             run.settings.for_version(version), run.window.tokens, transcript.calls[-1].model

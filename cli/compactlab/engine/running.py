@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from compactlab.config.schema import Config
+from compactlab.model.clock import seconds
 from compactlab.model.transcript import Call, Transcript
 from compactlab.tokens.estimate import REMINDER_TOKENS, has_reminder
 from compactlab.tokens.output import output_figure
@@ -59,3 +60,12 @@ def recorded_size(
         return Running(estimate, "exact")
     figure = output_figure(transcript, call, session.table, config.tokens.output_figure)
     return Running(call.usage.context + figure.tokens + estimate, "output" if figure.estimated else "exact")
+
+
+def idle_minutes(transcript: Transcript, call: int) -> float:
+    """Recorded minutes between the last response and the newest record before a call; 0.0 before the first."""
+    if not call:
+        return 0.0
+    last = transcript.messages[transcript.calls[call - 1].lines[-1]].timestamp
+    now = transcript.messages[transcript.calls[call].first - 1].timestamp
+    return max(0.0, (seconds(now) - seconds(last)) / 60)

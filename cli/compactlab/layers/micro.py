@@ -16,13 +16,17 @@ from compactlab.tokens.session import Session
 
 
 class Micro:
-    """One log of results serves all paths. A compaction makes it void."""
+    """One log of results serves all paths. A compaction makes it void.
+
+    `as_recorded`: the recording's own clearings are honoured, so the token-threshold path adds none.
+    """
 
     name = "micro"
 
     def __init__(self) -> None:
         self.log = ResultsLog()
         self._pending: list[int] = []
+        self.as_recorded = False
         self._api = ApiPath()
 
     @staticmethod
@@ -51,7 +55,7 @@ class Micro:
         self.log.feed(session, self._pending, frozenset(settings.compactable_tools))
         self._pending = []
         reasons = []
-        for path in (_time, _cached, _tokens):
+        for path in (_time, _cached) if self.as_recorded else (_time, _cached, _tokens):
             entries, event, reason = path(self.log, step)
             if entries:
                 return self._outcome(self.log.clear(session, entries, view.replaced), event)
