@@ -275,6 +275,8 @@ def test_progress_lines_give_only_their_links() -> None:
     assert parsed == short
     assert progress_record(line.replace(b'"isSidechain":false', b'"isSidechain":true')) is None
     assert progress_record(line[:-1]) is None
+    other = line.replace(b',"timestamp":"t"', b"")[:-1] + b',"timestamp":"2026-01-28T22:42:13.414Z"}'
+    assert progress_record(other) == progress_record(line)
     assert progress_record(b'{"toolUseResult":{"x":1},' + line[1:]) is None
 
 

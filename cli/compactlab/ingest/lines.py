@@ -26,8 +26,8 @@ _PROGRESS = b'"type":"progress","data":{'
 _PROGRESS_HEAD = re.compile(
     rb'\{"parentUuid":(?:null|"([0-9a-f-]{36})"),"isSidechain":false,[^{}]*"type":"progress","data":\{'
 )
-_PROGRESS_TAIL = re.compile(rb',"uuid":"([0-9a-f-]{36})"\}$')
-_TAIL_LENGTH = len(b',"uuid":""}') + 36
+_PROGRESS_TAIL = re.compile(rb',"uuid":"([0-9a-f-]{36})"(?:,"timestamp":"[0-9TZ:.-]{20,30}")?\}$')
+_TAIL_LENGTH = len(b',"uuid":"","timestamp":""}') + 36 + 30
 _BAD_ESCAPE = re.compile(r'\\(u(?![0-9a-fA-F]{4})|[^"\\/bfnrtu])|\\\\|\\.', re.DOTALL)
 #: Looked for at the head of a line only: a whole scan would cost a tenth of the parsing.
 _REPEATED_KEYS = b'"parentUuid":'
@@ -161,7 +161,7 @@ def progress_record(line: bytes) -> dict[str, Any] | None:
     between the start and `data`, so the links found there are the record's own.
     """
     head = _PROGRESS_HEAD.match(line)
-    tail = _PROGRESS_TAIL.match(line, len(line) - _TAIL_LENGTH)
+    tail = _PROGRESS_TAIL.search(line, max(0, len(line) - _TAIL_LENGTH))
     if head is None or tail is None:
         return None
     parent = head[1]
