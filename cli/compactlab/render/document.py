@@ -1,7 +1,4 @@
-"""A result as a page for people: sections that `table` prints and `markdown` writes. No text is escaped yet.
-
-The sections of a replay are made in `replay`; those of a TableResult here.
-"""
+"""What a page for people is made of: sections, which `table` prints and `markdown` writes. No text is escaped yet."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.model.results import ReplayResult, TableResult
 from compactlab.render.text import shown
 
 _NUMBER = re.compile(r"[-+]?[\d,]+(\.\d+)?(e[-+]\d+)?[kMG%]?|-|")
@@ -51,20 +47,3 @@ def numeric(cells: list[list[str]], at: int) -> bool:
     """Whether column `at` holds numbers only, and so is set to the right."""
     texts = [row[at] for row in cells]
     return all(_NUMBER.fullmatch(text) for text in texts) and any(text not in ("", "-") for text in texts)
-
-
-def sections(result: ReplayResult | TableResult) -> list[Section]:
-    """The page of a result."""
-    if isinstance(result, ReplayResult):
-        from compactlab.render.replay import replay_sections
-
-        return replay_sections(result)
-    if isinstance(result, TableResult):
-        return table_sections(result)
-    raise TypeError(f"no page for {type(result).__name__}")
-
-
-def table_sections(result: TableResult) -> list[Section]:
-    """Each table under its title; the lines, as paragraphs, at the end."""
-    page = [Section(title, 2, columns=columns, rows=rows) for title, columns, rows in result.tables]
-    return [*page, Section(lead=result.lines)] if result.lines else page

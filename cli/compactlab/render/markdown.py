@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from compactlab.model.results import ReplayResult, TableResult
-from compactlab.render.document import Section, Step, numeric, sections
+from compactlab.render.document import Section, Step, numeric
+from compactlab.render.page import sections
 from compactlab.render.text import safe
 
 #: What Markdown or HTML would act on anywhere; an underscore only where it can open or close emphasis.

@@ -11,7 +11,8 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from compactlab.model.results import ReplayResult, TableResult
-from compactlab.render.document import Section, Step, numeric, sections
+from compactlab.render.document import Section, Step, numeric
+from compactlab.render.page import sections
 from compactlab.render.text import safe
 from compactlab.render.text import width as columns_of
 
