@@ -95,7 +95,7 @@ def test_good_inputs_are_reported_beside_bad_ones(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(os.urandom(200))
     (tmp_path / "good.jsonl").write_bytes(Path(SESSION).read_bytes())
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(Path(SESSION).read_bytes())[:-4000])
-    done = run("replay", ".", "missing.jsonl", "--format", "json", cwd=tmp_path)
+    done = run("replay", ".", "missing.jsonl", "--format", "json", "-q", cwd=tmp_path)
     assert done.returncode == 3
     assert [s["source"] for s in json.loads(done.stdout)["sessions"]] == ["cut.jsonl.gz", "good.jsonl"]
     lines = done.stderr.decode().splitlines()
@@ -380,7 +380,7 @@ def test_output_files_are_whole(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_quiet() -> None:
-    command = f"{sys.executable} -m compactlab replay fixtures --format csv | head -n 1"
+    command = f"{sys.executable} -m compactlab replay fixtures -q --format csv | head -n 1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
     assert done.stdout.startswith(b"source,")
     assert done.stderr == b""

@@ -37,7 +37,7 @@ def made_like(full_name: str, base: type[Exception]) -> type[Exception]:
         (OSError(errno.EXDEV, "Cross-device link", "a", None, "b"), 3, "a -> b: Cross-device link"),
         (OSError("just text"), 3, "just text"),
         (OSError(), 3, "OSError"),
-        (MemoryError(), 4, "not enough memory; try fewer inputs at once or `--jobs 1`"),
+        (MemoryError(), 4, "not enough memory; try fewer inputs at once"),
         (SystemExit(), 0, ""),
         (SystemExit(5), 5, ""),
         (SystemExit("said\nso"), 1, "said so"),

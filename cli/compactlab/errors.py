@@ -88,7 +88,7 @@ def describe(error: BaseException) -> tuple[int, str]:
     if isinstance(error, SystemExit):
         return _of_system_exit(error)
     if isinstance(error, MemoryError):
-        return RESOURCE, "not enough memory; try fewer inputs at once or `--jobs 1`"
+        return RESOURCE, "not enough memory; try fewer inputs at once"
     code = _known_code(error)
     if code is not None and code != BUG:
         return code, _own_message(error)

@@ -182,10 +182,10 @@ def stdin() -> IO[bytes]:
     return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
 
 
-def finish(problems: tuple[Any, ...], malformed: Sequence[tuple[str, int, str]], strict: bool) -> int:
+def finish(common: Common, problems: tuple[Any, ...], malformed: Sequence[tuple[str, int, str]]) -> int:
     """Say what could not be read, one line each; the exit code: 3 if there was anything, else 0.
 
-    `malformed`: (source, line, reason), an error only if `strict`.
+    `malformed`: (source, line, reason); one line names the first, and it is an error only with --strict.
     """
     from compactlab.errors import INPUT, INTERRUPTED, OK
     from compactlab.render.text import safe
@@ -193,9 +193,10 @@ def finish(problems: tuple[Any, ...], malformed: Sequence[tuple[str, int, str]],
     for problem in problems:
         place = "" if problem.source == "interrupted" else f"{safe(problem.source)}: "
         say(place + safe(problem.message))
-    if strict and malformed:
+    if malformed and (common.strict or not common.quiet):
         source, line, reason = malformed[0]
-        say(f"{safe(source)}:{line}: {safe(reason)} ({len(malformed)} such lines; --strict)")
+        more = f" ({len(malformed)} such lines)" if len(malformed) > 1 else ""
+        say(f"{safe(source)}:{line}: {safe(reason)}{more}")
     if any(problem.source == "interrupted" for problem in problems):
         return INTERRUPTED
-    return INPUT if problems or (strict and malformed) else OK
+    return INPUT if problems or (common.strict and malformed) else OK

@@ -47,7 +47,7 @@ def check(
         for row in s["violations"]
         if row["code"] == "CL906"
     ]
-    code = finish(problems, malformed, common.strict)
+    code = finish(common, problems, malformed)
     failed = failures(rows, wanted)
     if failed:
         say(f"--fail-on: {', '.join(failed)}")

@@ -38,4 +38,4 @@ def inspect(
     if sessions or not problems:
         common.show(result)
     malformed = [(s["source"], bad["line"], bad["reason"]) for s in sessions for bad in s["malformed"]]
-    return finish(problems, malformed, common.strict)
+    return finish(common, problems, malformed)

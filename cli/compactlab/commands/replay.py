@@ -60,7 +60,7 @@ def replay(
     if result.sessions or not problems:
         common.show(result)
     malformed = [(s.source, bad["line"], bad["reason"]) for s in result.sessions for bad in s.malformed]
-    code = finish(problems, malformed, common.strict)
+    code = finish(common, problems, malformed)
     failed = failures((v.to_dict() for s in result.sessions for v in s.violations), wanted)
     if failed:
         say(f"--fail-on: {', '.join(failed)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import Annotated, Any
 
@@ -37,12 +36,15 @@ def validate(
     _check_limit("--max-false-alarms", max_false_alarms, 1000)
     settings = common.settings()
     # With --strict the inputs are read twice, for their lines too: the result does not hold those.
-    piped = stdin().read() if common.strict and "-" in paths else b""
-    stream = io.BytesIO(piped) if piped else stdin()
-    result, problems = api.validate_paths(paths, settings, stdin=stream, progress=common.progress())
+    result, problems = api.validate_paths(paths, settings, stdin=stdin(), progress=common.progress())
     if result.document["sessions"] or not problems:
         common.show(result)
-    code = finish(problems, _malformed(paths, piped) if common.strict else [], common.strict)
+    malformed = [
+        (session["source"], bad["line"], bad["reason"])
+        for session in result.document["sessions"]
+        for bad in session["malformed"]
+    ]
+    code = finish(common, problems, malformed)
     failed = _failures(result.document["totals"], min_hits, max_false_alarms)
     for line in failed:
         say(line)
@@ -54,15 +56,6 @@ def _check_limit(option: str, value: float | None, most: int) -> None:
 
     if value is not None and not (math.isfinite(value) and 0 <= value <= most):
         raise UsageError(f"{option}: give a number from 0 to {most:,}, not {value:g}")
-
-
-def _malformed(paths: list[str], piped: bytes) -> list[tuple[str, int, str]]:
-    """The lines that could not be read: source, line, reason. `piped`: what standard input held."""
-    from compactlab import api
-
-    inputs = api.Inputs(paths, io.BytesIO(piped))
-    sessions = [session for found in inputs for session in api.main_sessions(found)]
-    return [(session.source, bad.line, bad.reason) for session in sessions for bad in session.malformed]
 
 
 def _failures(totals: dict[str, Any], min_hits: float | None, max_false_alarms: float | None) -> list[str]:

@@ -30,6 +30,7 @@ def validation_table(found: list[Validation]) -> TableResult:
             "digest": v.transcript.digest,
             "recorded": [row._asdict() for row in v.rows],
             "micro": [row._asdict() for row in v.micro],
+            "malformed": [bad._asdict() for bad in v.transcript.malformed],
             "false_alarms": v.false_alarms,
             "calls": len(v.transcript.calls),
             "window": v.window.tokens,
