@@ -64,10 +64,15 @@ def test_recorded_clearings_are_found(validations: dict[str, Validation]) -> Non
 
 @pytest.mark.parametrize("name", ["0cd9edf7", "70d782f7", "fdd24234"])
 def test_the_replay_clears_where_the_recording_did(sessions: dict[str, Transcript], name: str) -> None:
-    result = api.replay(sessions[name])
-    micro = next(layer for layer in result.layers if layer.layer == "micro")
-    assert micro.fired >= 1
-    assert micro.tokens_saved > 0
+    transcript = sessions[name]
+    fired = [
+        row["call"] for row in api.replay(transcript).timeline if any("threshold" in e for e in row["events"])
+    ]
+    recorded = [
+        sum(1 for call in transcript.calls if call.first < m.index) for m in transcript.micro_boundaries
+    ]
+    # fdd24234 was cleared once before without a record: the replay fires there, and then as recorded or later.
+    assert fired[0] == (28 if name == "fdd24234" else recorded[0])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.split(".")[0])
