@@ -386,20 +386,33 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert done.stderr == b""
 
 
-def test_interrupted_is_130_and_leaves_no_file(tmp_path: Path) -> None:
-    made = tmp_path / "long.jsonl"
-    subprocess.run([sys.executable, "fixtures/generate.py", "--size", "12", str(made)], cwd=ROOT, check=True)
-    target = tmp_path / "out.txt"
+def interrupted(cwd: Path, *arguments: str) -> tuple[int, bytes, bytes]:
+    """Ctrl-C while standard input, a pipe that nobody closes, is being read: exit code, stdout, stderr."""
     with subprocess.Popen(
-        [sys.executable, "-m", "compactlab", "replay", str(made), "--counter", "o200k_base", "-o", str(target)],
-        cwd=ROOT, stderr=subprocess.PIPE,
+        [sys.executable, "-m", "compactlab", "replay", *arguments],
+        cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        time.sleep(1.5)
+        assert process.stdin is not None
+        time.sleep(3)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert error.decode() == "compactlab: interrupted\n"
-    assert not target.exists()
+        returncode = process.wait(timeout=60)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        return returncode, process.stdout.read(), process.stderr.read()
+
+
+def test_interrupted_is_130_and_leaves_no_file(tmp_path: Path) -> None:
+    code, out, error = interrupted(tmp_path, "-", "-o", "out.txt")
+    assert (code, out, error) == (130, b"", b"compactlab: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    (tmp_path / "+a.jsonl").write_bytes(Path(SESSION).read_bytes())  # sorts before "-"
+    code, out, error = interrupted(tmp_path, "-", "+a.jsonl", "--format", "json")
+    assert code == 130
+    assert [session["source"] for session in json.loads(out)["sessions"]] == ["+a.jsonl"]
+    assert error == b"compactlab: 1 session was finished and reported\ncompactlab: interrupted\n"
 
 
 @pytest.mark.parametrize("command", ["replay", "inspect", "check", "validate"])

@@ -107,9 +107,8 @@ def _each(inputs: Inputs, main_only: bool, make: Callable[[Transcript], T]) -> l
     except KeyboardInterrupt:
         if not made:
             raise
-        inputs.problems.append(
-            InputProblem(INTERRUPTED, f"{len(made)} sessions were finished and are reported")
-        )
+        finished = "1 session was" if len(made) == 1 else f"{len(made)} sessions were"
+        inputs.problems.append(InputProblem(INTERRUPTED, f"{finished} finished and reported"))
     return made
 
 
