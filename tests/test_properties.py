@@ -188,7 +188,9 @@ def test_default_settings_break_nothing(book: Book, counter: str, as_recorded: b
     calls = [b.call for b in result.boundaries if b.layer == "auto"]
     refills = [b - a <= 3 for a, b in pairwise(calls)]
     thrashed = any(all(refills[i : i + 3]) and len(refills[i : i + 3]) == 3 for i in range(len(refills)))
-    assert errors(result) <= ({"CL304"} if thrashed else set())
+    # The program's own figure leaves the overhead out and counts by length, so it can pass where the request does not.
+    passed = any(b.post_tokens < b.threshold <= b.request_tokens for b in result.boundaries)
+    assert errors(result) <= ({"CL304"} if thrashed else set()) | ({"CL302", "CL303"} if passed else set())
 
 
 @STEADY
