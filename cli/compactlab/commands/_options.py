@@ -187,16 +187,17 @@ def finish(common: Common, problems: tuple[Any, ...], malformed: Sequence[tuple[
 
     `malformed`: (source, line, reason); one line names the first, and it is an error only with --strict.
     """
+    from compactlab import api
     from compactlab.errors import INPUT, INTERRUPTED, OK
     from compactlab.render.text import safe
 
     for problem in problems:
-        place = "" if problem.source == "interrupted" else f"{safe(problem.source)}: "
+        place = "" if problem.source == api.INTERRUPTED else f"{safe(problem.source)}: "
         say(place + safe(problem.message))
     if malformed and (common.strict or not common.quiet):
         source, line, reason = malformed[0]
         more = f" ({len(malformed)} such lines)" if len(malformed) > 1 else ""
         say(f"{safe(source)}:{line}: {safe(reason)}{more}")
-    if any(problem.source == "interrupted" for problem in problems):
+    if any(problem.source == api.INTERRUPTED for problem in problems):
         return INTERRUPTED
     return INPUT if problems or (common.strict and malformed) else OK

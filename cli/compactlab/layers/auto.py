@@ -12,9 +12,6 @@ from compactlab.model.plan import Compact, Outcome
 from compactlab.model.view import View
 from compactlab.tokens.session import Session
 
-#: Query sources that are never compacted; the main thread is none of them.
-NEVER_COMPACTED = frozenset({"session_memory", "compact", "marble_origami"})
-
 
 class Auto:
     """Keeps the circuit breaker, the thrash guard, the extraction schedule and the read-file state."""
