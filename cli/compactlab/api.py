@@ -64,20 +64,27 @@ class Inputs:
         for done, name in enumerate(files):
             if self._progress is not None:
                 self._progress(name, done, len(files))
-            try:
-                if name == "-" and self._stdin is not None:
-                    loaded = load_stream(self._stdin, "-")
-                else:
-                    loaded = load_path(Path(name), name)
-            except OSError as error:
-                self.problems.append(InputProblem(name, (error.strerror or str(error)).lower()))
-                continue
-            if loaded.problem is not None:
-                self.problems.append(loaded.problem)
-            if any(m.role in ("user", "assistant") for t in loaded.sessions for m in t.messages):
-                yield loaded.sessions
+            sessions = self._read(name)
+            if sessions:
+                yield sessions
+            del sessions  # the next file is read when this one's memory is free again
         if self._progress is not None and files:
             self._progress("", len(files), len(files))
+
+    def _read(self, name: str) -> tuple[Transcript, ...]:
+        """The sessions of one file, () where it holds no messages; what is wrong with it goes to `problems`."""
+        try:
+            if name == "-" and self._stdin is not None:
+                loaded = load_stream(self._stdin, "-")
+            else:
+                loaded = load_path(Path(name), name)
+        except OSError as error:
+            self.problems.append(InputProblem(name, (error.strerror or str(error)).lower()))
+            return ()
+        if loaded.problem is not None:
+            self.problems.append(loaded.problem)
+        held = any(m.role in ("user", "assistant") for t in loaded.sessions for m in t.messages)
+        return loaded.sessions if held else ()
 
     def _files(self) -> list[str]:
         names: set[str] = set()
@@ -102,14 +109,19 @@ def _each(inputs: Inputs, main_only: bool, make: Callable[[Transcript], T]) -> l
     made: list[T] = []
     try:
         for sessions in inputs:
-            for transcript in main_sessions(sessions) if main_only else sessions:
-                made.append(make(transcript))  # noqa: PERF401  what is made must outlive an interrupt
+            _make(made, main_sessions(sessions) if main_only else sessions, make)
+            del sessions  # one session in memory at a time
     except KeyboardInterrupt:
         if not made:
             raise
         finished = "1 session was" if len(made) == 1 else f"{len(made)} sessions were"
         inputs.problems.append(InputProblem(INTERRUPTED, f"{finished} finished and reported"))
     return made
+
+
+def _make(made: list[T], sessions: tuple[Transcript, ...], make: Callable[[Transcript], T]) -> None:
+    for transcript in sessions:
+        made.append(make(transcript))  # noqa: PERF401  what is made must outlive an interrupt
 
 
 def main_sessions(sessions: tuple[Transcript, ...]) -> tuple[Transcript, ...]:

@@ -187,10 +187,10 @@ class Replay:
     def _extracted(self, config: Config, call: Call) -> bool:
         lines = call.lines
         messages = self.session.messages
-        tool_calls = sum(block.kind == "tool_use" for line in lines for block in messages[line].blocks)
-        reach = len(self.view.items) + sum(
-            1 for item in range(self._cursor, lines[-1] + 1) if item not in self._skipped
-        )
+        tool_calls = [block.kind for line in lines for block in messages[line].blocks].count("tool_use")
+        reach = len(self.view.items) + max(0, lines[-1] + 1 - self._cursor)
+        if self._skipped:
+            reach -= sum(item in self._skipped for item in range(self._cursor, lines[-1] + 1))
         now = seconds(messages[lines[-1]].timestamp) if config.memory.duration_seconds else 0.0
         return self.memory.response(
             config.memory,
@@ -280,11 +280,12 @@ class Replay:
             "raw": raw,
         }
         size = raw
+        savings = self.view.totals
         for name in COLUMNS[:-1]:
-            saving = self.view.totals.get(name, 0)
-            size -= saving
+            if name in savings:
+                size -= savings[name]
+                self.saved[name] += savings[name]
             row[name] = size
-            self.saved[name] += saving
         row["auto"] = row["sent"] = sent
         self.saved["auto"] += size - sent
         row["events"] = events

@@ -7,7 +7,6 @@ objects on one line, invalid escapes, lone surrogates, NaN, a BOM) and says in w
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import zlib
@@ -16,12 +15,13 @@ from typing import Any, Protocol
 
 import orjson
 
+from compactlab.ingest.digest import Digest
 from compactlab.model.transcript import Malformed
 
 #: A line over this many bytes is not read: no recorded line comes near it, and a hostile one must not fill the memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 19
 _PROGRESS = b'"type":"progress","data":{'
 _PROGRESS_HEAD = re.compile(
     rb'\{"parentUuid":(?:null|"([0-9a-f-]{36})"),"isSidechain":false,[^{}]*"type":"progress","data":\{'
@@ -51,7 +51,7 @@ class LineReader:
 
     def __init__(self, stream: Bytes) -> None:
         self._stream = stream
-        self._sha = hashlib.sha256()
+        self._sha = Digest()
         self.malformed: list[Malformed] = []
         self.lines = 0
         self.bytes = 0
@@ -61,7 +61,7 @@ class LineReader:
     @property
     def digest(self) -> str:
         """ "sha256:…" of what was read (unpacked)."""
-        return "sha256:" + self._sha.hexdigest()
+        return self._sha.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         loads = orjson.loads
@@ -112,19 +112,17 @@ class LineReader:
         self.malformed.append(Malformed(self.lines, f"longer than {MAX_LINE_BYTES >> 20} MiB: skipped"))
 
     def _chunks(self) -> Iterator[bytes]:
-        while True:
-            try:
-                chunk = self._stream.read1(_CHUNK)
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                self.damage = (
-                    "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
-                )
-                return
-            if not chunk:
-                return
-            self._sha.update(chunk)
-            self.bytes += len(chunk)
-            yield chunk
+        try:
+            while chunk := self._stream.read1(_CHUNK):
+                self._sha.update(chunk)
+                self.bytes += len(chunk)
+                yield chunk
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            self.damage = (
+                "the gzip data is cut" if isinstance(error, EOFError) else "the gzip data is damaged"
+            )
+        finally:
+            self._sha.close()
 
     def _salvage(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():

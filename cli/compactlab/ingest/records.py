@@ -9,9 +9,6 @@ from compactlab.ingest.attachments import rendered
 from compactlab.ingest.text import json_length, utf16
 from compactlab.model.transcript import Block, Message, Usage
 
-#: Types of record that stand in the parent chain.
-CHAIN_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
-
 #: Responses that the program wrote itself: no call was made (or it failed), so their usage means nothing.
 SYNTHETIC_MODEL = "<synthetic>"
 
@@ -30,54 +27,89 @@ def parse_record(record: Mapping[str, Any], line: int) -> Message | None:
     uuid = get("uuid")
     if type(uuid) is not str or type(role) is not str:
         return None
-    if role not in CHAIN_TYPES:
-        if "parentUuid" not in record:
-            return None
-        role = "progress"  # an unknown record in the chain is no message, but others may hang on it
     parent = get("parentUuid")
     if type(parent) is not str:
         parent = ""
-    if role == "progress":
-        return Message(uuid, parent, role, "", line, "", (), "", None, "", "", _NOTHING)
-    kind = response_id = model = ""
-    blocks: tuple[Block, ...] = ()
+    build = _BUILDERS.get(role)
+    if build is not None:
+        return build(record, line, uuid, parent)
+    if role != "progress" and "parentUuid" not in record:
+        return None
+    # An unknown record in the chain is no message, but others may hang on it.
+    return Message(uuid, parent, "progress", "", line, "", (), "", None, "", "", _NOTHING)
+
+
+def _assistant(record: Mapping[str, Any], line: int, uuid: str, parent: str) -> Message:
+    get = record.get
+    timestamp, version = get("timestamp"), get("version")
+    message = get("message")
+    if type(message) is not dict:
+        message = _NOTHING
+    model = message.get("model")
     usage: Usage | None = None
-    meta: Mapping[str, Any] = _NOTHING
-    if role == "assistant":
-        kind = "response"
-        message = _mapping(get("message"))
-        blocks = content_blocks(message.get("content"))
-        response_id = _string(message.get("id")) or _string(get("requestId")) or uuid
-        model = _string(message.get("model"))
-        if model != SYNTHETIC_MODEL and not get("isApiErrorMessage"):
-            usage = _usage(message.get("usage"))
-    elif role == "user":
-        blocks = content_blocks(_mapping(get("message")).get("content"))
-        kind = _user_kind(record, blocks)
-    elif role == "attachment":
-        meta = _mapping(get("attachment"))
-        kind = _string(meta.get("type")) or "attachment"
-        blocks = (_attachment_block(meta),)
-    elif role == "system":
-        meta = record
-        subtype = _string(get("subtype")) or "system"
-        kind = {"compact_boundary": "boundary", "microcompact_boundary": "micro_boundary"}.get(
-            subtype, subtype
-        )
+    if model != SYNTHETIC_MODEL and not get("isApiErrorMessage"):
+        usage = _usage(message.get("usage"))
     return Message(
         uuid,
         parent,
-        role,
-        kind,
+        "assistant",
+        "response",
         line,
-        _string(get("timestamp")),
-        blocks,
-        response_id,
+        timestamp if type(timestamp) is str else "",
+        content_blocks(message.get("content")),
+        _string(message.get("id")) or _string(get("requestId")) or uuid,
         usage,
-        model,
-        _string(get("version")),
-        meta,
+        model if type(model) is str else "",
+        version if type(version) is str else "",
+        _NOTHING,
     )
+
+
+def _user(record: Mapping[str, Any], line: int, uuid: str, parent: str) -> Message:
+    get = record.get
+    timestamp, version = get("timestamp"), get("version")
+    message = get("message")
+    blocks = content_blocks(message.get("content")) if type(message) is dict else ()
+    return Message(
+        uuid,
+        parent,
+        "user",
+        _user_kind(record, blocks),
+        line,
+        timestamp if type(timestamp) is str else "",
+        blocks,
+        "",
+        None,
+        "",
+        version if type(version) is str else "",
+        _NOTHING,
+    )
+
+
+def _other(
+    role: str, kind: str, blocks: tuple[Block, ...], meta: Mapping[str, Any], record: Mapping[str, Any],
+    line: int, uuid: str, parent: str,
+) -> Message:  # fmt: skip
+    timestamp, version = _string(record.get("timestamp")), _string(record.get("version"))
+    return Message(uuid, parent, role, kind, line, timestamp, blocks, "", None, "", version, meta)
+
+
+def _attachment(record: Mapping[str, Any], line: int, uuid: str, parent: str) -> Message:
+    meta = _mapping(record.get("attachment"))
+    kind = _string(meta.get("type")) or "attachment"
+    return _other("attachment", kind, (_attachment_block(meta),), meta, record, line, uuid, parent)
+
+
+def _system(record: Mapping[str, Any], line: int, uuid: str, parent: str) -> Message:
+    subtype = _string(record.get("subtype")) or "system"
+    kind = _BOUNDARY_KINDS.get(subtype, subtype)
+    return _other("system", kind, (), record, record, line, uuid, parent)
+
+
+_BOUNDARY_KINDS = {"compact_boundary": "boundary", "microcompact_boundary": "micro_boundary"}
+
+#: Types of record that are messages; the other links of the chain are `progress` and unknown types.
+_BUILDERS = {"assistant": _assistant, "user": _user, "attachment": _attachment, "system": _system}
 
 
 def _user_kind(record: Mapping[str, Any], blocks: tuple[Block, ...]) -> str:
@@ -158,13 +190,17 @@ def _usage(value: Any) -> Usage | None:
     if type(value) is not dict:
         return None
     get = value.get
-    usage = Usage(
-        _count(get("input_tokens")),
-        _count(get("cache_creation_input_tokens")),
-        _count(get("cache_read_input_tokens")),
-        _count(get("output_tokens")),
+    figures = (
+        get("input_tokens"),
+        get("cache_creation_input_tokens"),
+        get("cache_read_input_tokens"),
+        get("output_tokens"),
     )
-    return usage if any(usage) else None
+    for figure in figures:
+        if type(figure) is not int or not 0 <= figure < 1 << 53:
+            figures = tuple(map(_count, figures))  # type: ignore[assignment]
+            break
+    return Usage._make(figures) if any(figures) else None
 
 
 def _count(value: Any) -> int:

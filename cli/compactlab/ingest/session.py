@@ -81,16 +81,21 @@ def find_calls(messages: tuple[Message, ...]) -> tuple[Call, ...]:
             lines.setdefault(message.response_id, []).append(index)
     calls = []
     for response_id, indices in lines.items():
-        first, last = messages[indices[0]], messages[indices[-1]]
-        assert last.usage is not None  # only lines with usage are listed
-        outputs = [messages[i].usage for i in indices]
+        first = messages[indices[0]]
+        last = messages[indices[-1]].usage
+        assert last is not None  # only lines with usage are listed
+        greatest = last.output
+        for i in indices[:-1]:
+            usage = messages[i].usage
+            if usage is not None and usage.output > greatest:
+                greatest = usage.output
         calls.append(
             Call(
                 indices[0],
                 tuple(indices),
                 response_id,
-                last.usage,
-                max(usage.output for usage in outputs if usage is not None),
+                last,
+                greatest,
                 first.model,
                 first.version,
                 first.timestamp,
